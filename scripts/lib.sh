@@ -1,0 +1,79 @@
+# What demo, test and check share. Sourced by them, never run by itself.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1
+export PATH="$PWD/.venv/bin:$PATH"
+python=.venv/bin/python
+
+say() { printf '%s\n' "$*" >&2; }
+
+fail() {
+  say "$@"
+  exit 1
+}
+
+# Makes .venv and installs the project into it with the named extra. A stamp keeps
+# the hash of what decides that, so that nothing happens until one of them changes.
+install_project() {
+  local extra=$1 stamp=.venv/.installed-$1 wanted
+  wanted=$({ pwd && cat pyproject.toml hatch_build.py scripts/lib.sh; } \
+    | git hash-object --stdin)
+  if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
+    make_venv
+    say "Installing bread-nb[$extra] into .venv"
+    "$python" -m pip install -qq --editable ".[$extra]" >&2
+    printf '%s\n' "$wanted" >"$stamp"
+  fi
+  "$python" widgets/build.py
+}
+
+make_venv() {
+  "$python" -c '' 2>/dev/null && "$python" -m pip --version >/dev/null 2>&1 && return
+  local found
+  found=$(new_enough_python) || fail "Python 3.11 or newer is needed, on PATH."
+  say "Making .venv with $("$found" --version)"
+  rm -rf .venv
+  "$found" -m venv .venv >/dev/null 2>&1 && return
+  local version
+  version=$("$found" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  apt_install "python$version-venv" && "$found" -m venv .venv && return
+  fail "$found cannot make a virtual environment; its venv and ensurepip are needed."
+}
+
+new_enough_python() {
+  local name
+  for name in python3.11 python3 python3.12 python3.13 python3.14 python; do
+    if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+      command -v "$name"
+      return
+    fi
+  done
+  return 1
+}
+
+# Debian and its kin only, and only where that asks for no password.
+apt_install() {
+  local root=()
+  command -v apt-get >/dev/null || return 1
+  if [ "$(id -u)" != 0 ]; then
+    sudo -n true 2>/dev/null || return 1
+    root=(sudo -n)
+  fi
+  say "Installing $* with apt-get"
+  local quiet=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -o=Dpkg::Use-Pty=0)
+  "${root[@]}" "${quiet[@]}" update >/dev/null 2>&1 || true
+  "${root[@]}" "${quiet[@]}" install -y --no-install-recommends "$@" >/dev/null 2>&1
+}
+
+# Sets BREAD_CHROMIUM to a browser's path, or to nothing when none can be had.
+find_chromium() {
+  local names=(chromium chromium-browser google-chrome google-chrome-stable)
+  BREAD_CHROMIUM=${BREAD_CHROMIUM:-$(command -v "${names[@]}" | head -n 1 || true)}
+  if [ -z "$BREAD_CHROMIUM" ] && apt_install chromium fonts-liberation; then
+    BREAD_CHROMIUM=$(command -v chromium || true)
+  fi
+  [ -n "$BREAD_CHROMIUM" ] || say "No Chromium: the browser tests will be skipped."
+  export BREAD_CHROMIUM
+}
