@@ -29,7 +29,7 @@ def run(script: str) -> None:
     lock = WIDGETS / "package-lock.json"
     installed = WIDGETS / "node_modules" / ".package-lock.json"
     if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-        _npm("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent")
+        _npm("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
     _npm("run", "--silent", script)
 
 
