@@ -1,0 +1,77 @@
+"""Ids and the one clock.
+
+Everything that needs a time or an id asks here, so that a test or a replay can
+pin both.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+__all__ = ["monotonic", "new_id", "now_ms", "pinned", "short"]
+
+
+@dataclass(slots=True)
+class _Source:
+    clock: Callable[[], int]
+    make: Callable[[], str]
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _uuid7() -> str:
+    stamp = _SOURCE.clock()
+    random = int.from_bytes(os.urandom(10), "big")
+    value = (stamp & ((1 << 48) - 1)) << 80
+    value |= 0x7 << 76
+    value |= ((random >> 64) & 0xFFF) << 64
+    value |= 0x2 << 62
+    value |= random & ((1 << 62) - 1)
+    text = f"{value:032x}"
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+_SOURCE = _Source(_wall_ms, _uuid7)
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970, from the clock that tests and replays can pin."""
+    return _SOURCE.clock()
+
+
+def monotonic() -> float:
+    """Seconds that only grow, for durations and leases."""
+    return time.monotonic()
+
+
+def new_id() -> str:
+    """A UUID of version 7: unique, and sorted by the time it was made."""
+    return _SOURCE.make()
+
+
+def short(identifier: str) -> str:
+    """The last eight characters: enough to tell ids of one project apart."""
+    return identifier[-8:]
+
+
+@contextmanager
+def pinned(start_ms: int = 0, step_ms: int = 1) -> Iterator[None]:
+    """Count ids and milliseconds up from a fixed start while the block runs."""
+    global _SOURCE
+    before = _SOURCE
+    ticks = iter(range(start_ms, 1 << 60, step_ms))
+    numbers = iter(range(1, 1 << 60))
+    _SOURCE = _Source(
+        lambda: next(ticks),
+        lambda: f"00000000-0000-7000-8000-{next(numbers):012x}",
+    )
+    try:
+        yield
+    finally:
+        _SOURCE = before

@@ -1,0 +1,105 @@
+"""The retry policy and the only backoff loop of the house."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from bread_nb.errors import BreadError, Halt, ProviderError
+
+__all__ = ["TRANSIENT_STATUS", "RetryPolicy", "retrying"]
+
+T = TypeVar("T")
+RetryOn = Literal["any", "transient"] | Callable[[BreadError], bool]
+
+TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often and how long to try again.
+
+    Args:
+        attempts: Tries in all, the first one included.
+        backoff: Seconds before the second try.
+        multiplier: What each further wait is multiplied with.
+        max_delay: The longest wait in seconds.
+        jitter: The share of a wait, 0 to 1, that is drawn at random.
+        retry_on: `"any"` retryable or unmarked error, `"transient"` errors only, or a
+            function of the error. A `Halt` is never retried.
+    """
+
+    attempts: int = 2
+    backoff: float = 0.5
+    multiplier: float = 2.0
+    max_delay: float = 30.0
+    jitter: float = 0.0
+    retry_on: RetryOn = "any"
+
+    def __post_init__(self) -> None:
+        fields = {
+            "attempts": self.attempts >= 1,
+            "backoff": 0 <= self.backoff < float("inf"),
+            "multiplier": 0 < self.multiplier < float("inf"),
+            "max_delay": self.max_delay >= 0,
+            "jitter": 0 <= self.jitter <= 1,
+        }
+        for name, fits in fields.items():
+            if not fits:
+                raise BreadError(
+                    f"RetryPolicy({name}={getattr(self, name)}) cannot be followed.",
+                    code="INVALID_AGENT",
+                    why="attempts is 1 or more, waits are finite and not negative, "
+                    "jitter is 0 to 1.",
+                    do="RetryPolicy(attempts=3, backoff=0.5, multiplier=2)",
+                )
+
+    def covers(self, error: BreadError) -> bool:
+        """Whether this kind of error is tried again at all."""
+        if isinstance(error, Halt):
+            return False
+        if self.retry_on == "any":
+            return True
+        if self.retry_on == "transient":
+            return error.retryable
+        return self.retry_on(error)
+
+    def delay(self, attempt: int, error: BreadError | None = None) -> float:
+        """Seconds to wait after the failed try number `attempt` (from 1).
+
+        A service's own `Retry-After` is obeyed when it asks for more.
+        """
+        wait = min(self.backoff * self.multiplier ** (attempt - 1), self.max_delay)
+        if self.jitter:
+            wait -= wait * self.jitter * random.random()
+        if isinstance(error, ProviderError) and error.retry_after is not None:
+            return max(wait, error.retry_after)
+        return wait
+
+
+async def retrying(
+    operation: Callable[[int], Awaitable[T]],
+    decide: Callable[[BreadError, int], Awaitable[float | None]],
+) -> T:
+    """Run `operation(attempt)` until it returns or `decide` gives up.
+
+    Args:
+        operation: Called with the number of the try, from 1.
+        decide: Called with the error and the number of the failed try; returns the
+            seconds to wait, or None to let the error out. It may raise instead.
+    """
+    attempt = 1
+    while True:
+        try:
+            return await operation(attempt)
+        except Halt:
+            raise
+        except BreadError as error:
+            wait = await decide(error, attempt)
+            if wait is None:
+                raise
+            await asyncio.sleep(wait)
+            attempt += 1

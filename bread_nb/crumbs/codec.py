@@ -1,0 +1,113 @@
+"""Crumbs to wire JSON and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from bread_nb.base.wire import camel
+from bread_nb.crumbs import compositions, turns
+from bread_nb.crumbs.crumb import Crumb, ErrorInfo, UnknownCrumb
+from bread_nb.errors import BreadError
+
+__all__ = ["from_wire", "to_wire"]
+
+_TYPES: dict[str, type[Crumb]] = {
+    kind.type: kind
+    for module in (turns, compositions)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, Crumb) and kind.type
+}
+_WIRE: dict[type[Crumb], tuple[tuple[str, str, bool], ...]] = {
+    kind: tuple(
+        (f.name, camel(f.name), f.default is None)
+        for f in fields(kind)
+        if f.name not in {"extra", "name"} or (f.name == "name" and kind.type)
+    )
+    for kind in [*_TYPES.values(), UnknownCrumb]
+}
+
+
+def to_wire(crumb: Crumb) -> dict[str, JsonValue]:
+    """A crumb as plain JSON: camelCase, optional fields left out when unset."""
+    name = crumb.name if isinstance(crumb, UnknownCrumb) else crumb.type
+    out: dict[str, JsonValue] = {"type": name}
+    for attribute, key, optional in _WIRE[type(crumb)]:
+        value = getattr(crumb, attribute)
+        if isinstance(value, ErrorInfo):
+            value = _error_json(value)
+        if value is not None or not optional:
+            out[key] = value
+    out.update(crumb.extra)
+    return out
+
+
+def _error_json(error: ErrorInfo) -> JsonValue:
+    out: dict[str, JsonValue] = {
+        "name": "BreadError",
+        "code": error.code,
+        "message": error.message,
+    }
+    for key in ("why", "do", "retryable"):
+        if value := getattr(error, key):
+            out[key] = value
+    if error.context is not None:
+        out["context"] = dict(error.context)
+    return out
+
+
+def from_wire(value: Mapping[str, JsonValue]) -> Crumb:
+    """The crumb on the wire; unknown types and unknown fields are kept.
+
+    Raises:
+        BreadError: `PROTOCOL_DECODE_ERROR` when it is no crumb at all.
+    """
+    rest: dict[str, Any] = dict(value)
+    name = rest.pop("type", None)
+    if not isinstance(name, str) or "runId" not in rest or "agentId" not in rest:
+        raise _undecodable(value)
+    kind = _TYPES.get(name, UnknownCrumb)
+    known: dict[str, Any] = {}
+    for attribute, key, _ in _WIRE[kind]:
+        if key in rest:
+            known[attribute] = rest.pop(key)
+    if kind is UnknownCrumb:
+        known["name"] = name
+    if "error" in known and isinstance(known["error"], dict):
+        known["error"] = _error_info(known["error"])
+    if _missing(kind, known):
+        raise _undecodable(value)
+    return kind(**known, extra=rest)
+
+
+def _missing(kind: type[Crumb], known: Mapping[str, object]) -> bool:
+    return any(
+        f.name not in known
+        for f in fields(kind)
+        if f.default is MISSING and f.default_factory is MISSING
+    )
+
+
+def _error_info(value: dict[str, Any]) -> ErrorInfo:
+    return ErrorInfo(
+        code=str(value.get("code") or "AGENT_ERROR"),
+        message=str(value.get("message", "")),
+        why=str(value.get("why", "")),
+        do=str(value.get("do", "")),
+        retryable=value.get("retryable") is True,
+        context=cast("Mapping[str, JsonValue] | None", value.get("context")),
+    )
+
+
+def _undecodable(value: Mapping[str, JsonValue]) -> BreadError:
+    raw = str(dict(value))
+    return BreadError(
+        "This is not a crumb.",
+        code="PROTOCOL_DECODE_ERROR",
+        why="a crumb has a type, an agentId, a runId and the fields of its type.",
+        do="send what bread_nb.crumbs.to_wire makes",
+        context={"raw": raw if len(raw) <= 200 else f"{raw[:200]}…"},
+    )

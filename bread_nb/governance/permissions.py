@@ -1,0 +1,101 @@
+"""Allow, ask and deny lists of an agent, as one rule.
+
+Resolution is (allow + ask) - deny: deny beats everything, ask beats allow, and an
+empty allow list means all tools. Human tools are exempt. Source: the Agents document,
+"Permissions".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from bread_nb.base.names import Origin, Selector
+from bread_nb.errors import BreadError
+from bread_nb.governance.verdict import Action, Allow, Ask, Deny
+
+__all__ = ["AskWhen", "Permissions"]
+
+AskWhen = Callable[[str, Mapping[str, JsonValue]], bool]
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """Which tools an agent may call, and which only after a person's consent.
+
+    Args:
+        allow: Selectors such as `tool:read_*`; empty means all tools.
+        ask: Selectors, or functions `(tool, args) -> bool` asked at each call.
+        deny: Selectors; they win over both.
+
+    Raises:
+        BreadError: `INVALID_PERMISSION` for a selector that cannot be read.
+    """
+
+    allow: Sequence[str] = ()
+    ask: Sequence[str | AskWhen] = ()
+    deny: Sequence[str] = ()
+    _allow: tuple[Selector, ...] = field(init=False, repr=False, compare=False)
+    _ask: tuple[Selector, ...] = field(init=False, repr=False, compare=False)
+    _ask_when: tuple[AskWhen, ...] = field(init=False, repr=False, compare=False)
+    _deny: tuple[Selector, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("allow", "ask", "deny"):
+            if isinstance(getattr(self, name), str):
+                raise BreadError(
+                    f"Permissions({name}=...) is a list of selectors.",
+                    code="INVALID_PERMISSION",
+                    why=f"{getattr(self, name)!r} is a single text.",
+                    do=f"Permissions({name}=[{getattr(self, name)!r}])",
+                )
+        named = [entry for entry in self.ask if isinstance(entry, str)]
+        asked = tuple(entry for entry in self.ask if not isinstance(entry, str))
+        object.__setattr__(self, "_allow", tuple(map(Selector.parse, self.allow)))
+        object.__setattr__(self, "_ask", tuple(map(Selector.parse, named)))
+        object.__setattr__(self, "_ask_when", asked)
+        object.__setattr__(self, "_deny", tuple(map(Selector.parse, self.deny)))
+
+    def offers(self, origin: Origin) -> bool:
+        """Whether the model is told of this tool at all."""
+        if origin.scope == "human":
+            return True
+        if _first(self._deny, origin):
+            return False
+        if not self._allow:
+            return True
+        listed = _first(self._allow, origin) or _first(self._ask, origin)
+        return bool(listed or self._ask_when)
+
+    def judge(self, action: Action) -> Allow | Ask | Deny:
+        """What the lists say of one call."""
+        if action.origin.scope == "human":
+            return Allow("human tool")
+        if denied := _first(self._deny, action.origin):
+            return _denied(action, denied)
+        if asked := _first(self._ask, action.origin):
+            return Ask(f"ask {asked.text}")
+        if self._asks(action):
+            return Ask(f"ask {action.tool} (by a function)")
+        if not self._allow:
+            return Allow()
+        if allowed := _first(self._allow, action.origin):
+            return Allow(f"allow {allowed.text}")
+        reason = f"{action.tool} is not among the tools this agent may use."
+        return Deny("allow list", reason)
+
+    def _asks(self, action: Action) -> bool:
+        return any(ask(action.tool, action.args) for ask in self._ask_when)
+
+
+def _first(selectors: Sequence[Selector], origin: Origin) -> Selector | None:
+    return next((s for s in selectors if s.matches(origin)), None)
+
+
+def _denied(action: Action, selector: Selector) -> Deny:
+    return Deny(
+        f"deny {selector.text}",
+        f"{action.tool} is denied by the rule deny {selector.text}.",
+    )

@@ -1,0 +1,235 @@
+"""What a model is to the rest of the house: one method that streams.
+
+A dialect turns a `ModelRequest` into `Delta`s. It ends every stream with one
+`Finish`, or raises a `ProviderError`; it never ends in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from pydantic import JsonValue
+
+from bread_nb.errors import BreadError
+from bread_nb.messages import Message, Native, StopReason, ToolSpec, Usage
+
+__all__ = [
+    "CallEnd",
+    "CallFragment",
+    "CallStart",
+    "ChatModel",
+    "Delta",
+    "FileChunk",
+    "Finish",
+    "Model",
+    "ModelRequest",
+    "NativeBlock",
+    "ReasoningChunk",
+    "ReasoningEnd",
+    "TextChunk",
+    "UsageReport",
+    "Wrapper",
+    "split_name",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRequest:
+    """All a model is asked in one call.
+
+    Args:
+        model: The model's id without its provider.
+        system: The system prompt; empty means none is sent.
+        messages: The conversation; each call in it has exactly one result.
+        tools: The tools on offer.
+        settings: Sampling and size settings, passed on to the service.
+        output_schema: The JSON Schema of the answer, when one is wanted.
+        tool_choice: None leaves it to the model, `"required"` asks for some tool, any
+            other value is the name of the tool to call.
+        agent_id: Who asks; for scripts and recordings.
+        attempt: The number of this try of the turn, from 1.
+    """
+
+    model: str
+    system: str = ""
+    messages: tuple[Message, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
+    settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    output_schema: dict[str, JsonValue] | None = None
+    tool_choice: str | None = None
+    agent_id: str = ""
+    attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TextChunk:
+    """A piece of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningChunk:
+    """A piece of what the model thinks."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningEnd:
+    """The end of a stretch of thinking, with its signed original if there is one."""
+
+    native: Native | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NativeBlock:
+    """A block that only its own provider understands."""
+
+    native: Native
+
+
+@dataclass(frozen=True, slots=True)
+class CallStart:
+    """The model begins a call; `index` tells calls of one turn apart."""
+
+    index: int
+    id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallFragment:
+    """A piece of the argument text of a call."""
+
+    index: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallEnd:
+    """The argument text of a call is complete."""
+
+    index: int
+    native: Native | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FileChunk:
+    """A file the model made."""
+
+    data: bytes
+    mime_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReport:
+    """The tokens of the call so far; each report replaces the one before."""
+
+    usage: Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """The end of the stream. `model` is the one that answered."""
+
+    stop_reason: StopReason | None
+    model: str | None = None
+
+
+Delta = (
+    TextChunk
+    | ReasoningChunk
+    | ReasoningEnd
+    | NativeBlock
+    | CallStart
+    | CallFragment
+    | CallEnd
+    | FileChunk
+    | UsageReport
+    | Finish
+)
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Anything that answers a request with a stream of deltas.
+
+    `name` is `provider:model` as a person writes it. `free` is True when calls cost
+    nothing. `aclose` frees connections and processes; it may be called twice.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def free(self) -> bool: ...
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Wrapper:
+    """A model round a model: the base of everything that adds one behaviour."""
+
+    def __init__(self, inner: ChatModel) -> None:
+        self.inner = inner
+
+    @property
+    def name(self) -> str:
+        """The name of the model inside."""
+        return self.inner.name
+
+    @property
+    def free(self) -> bool:
+        """Whether the model inside costs nothing."""
+        return self.inner.free
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """What the model inside streams."""
+        return self.inner.stream(request)
+
+    async def aclose(self) -> None:
+        """Close the model inside."""
+        await self.inner.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A model described: where it is and how it is asked.
+
+    Args:
+        name: `provider:model`, such as `anthropic:claude-opus-4-8`.
+        base_url: Where the service is; `<PROVIDER>_BASE_URL` is the default.
+        api_key: The key; `<PROVIDER>_API_KEY` is the default and the better place.
+        settings: Sampling and size settings, and `first_event_timeout`,
+            `idle_timeout` and `deadline` in seconds (0 is off).
+    """
+
+    name: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+    def __post_init__(self) -> None:
+        split_name(self.name)
+
+
+def split_name(name: str) -> tuple[str, str]:
+    """`anthropic:claude-opus-4-8` as provider and model id.
+
+    Raises:
+        BreadError: `INVALID_MODEL` when it is not of that form.
+    """
+    provider, colon, model = name.partition(":")
+    if provider and colon and model:
+        return provider, model
+    raise BreadError(
+        f"{name!r} does not name a model.",
+        code="INVALID_MODEL",
+        why="a model is named provider:model.",
+        do="for example anthropic:claude-opus-4-8 or local:smollm2-135m",
+    )
