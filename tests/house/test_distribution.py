@@ -36,7 +36,7 @@ def test_a_wheel_is_made_from_the_source_distribution_without_node(
 ):
     (sdist,) = built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
+        archive.extractall(tmp_path)
     (source,) = tmp_path.iterdir()
     build(source, "--target", "wheel", PATH="")
     (wheel,) = (source / "dist").glob("*.whl")
