@@ -23,6 +23,7 @@ def run_notebook(path: Path) -> nbformat.NotebookNode:
         notebook,
         timeout=SECONDS_PER_CELL,
         kernel_name="python3",
+        extra_arguments=["--log-level=ERROR"],
         resources={"metadata": {"path": str(path.parent)}},
     )
     return client.execute()
@@ -47,7 +48,7 @@ def main() -> None:
     try:
         notebook = run_notebook(path)
     except CellExecutionError as error:
-        raise SystemExit(f"{path}: a cell failed\n{error}") from None
+        raise SystemExit(f"{path}: {error.ename}: {error.evalue}") from None
     shown = [
         (cell.source, cell_text(cell))
         for cell in notebook.cells
