@@ -1,0 +1,251 @@
+"""What a service's answer means when it is no answer: one table for all dialects.
+
+The service's own short message is kept, with every secret masked; the body is not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from email.utils import parsedate_to_datetime
+
+from pydantic import JsonValue
+
+from bread_nb.base.ids import now_ms
+from bread_nb.base.redact import Redactor, environment_secrets
+from bread_nb.base.retry import TRANSIENT_STATUS
+from bread_nb.errors import ProviderError
+
+__all__ = [
+    "broken_stream",
+    "error_fault",
+    "incomplete_stream",
+    "retry_after",
+    "service_message",
+    "status_fault",
+    "unreachable",
+]
+
+_LONGEST_MESSAGE = 200
+
+_CONTEXT = re.compile(
+    r"context_length_exceeded|exceed_context_size_error|model_context_window_exceeded"
+    r"|maximum context length|context window|prompt is too long|input is too long"
+    r"|exceeds? the available context size|exceeds the context",
+    re.IGNORECASE,
+)
+_NO_QUOTA = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit"})
+_RETRY_ANYWAY = frozenset({"tool_use_failed"})
+
+_TYPES: dict[str, int] = {
+    "invalid_request_error": 400,
+    "invalid_request": 400,
+    "exceed_context_size_error": 400,
+    "tool_use_failed": 400,
+    "authentication_error": 401,
+    "invalid_api_key": 401,
+    "billing_error": 402,
+    "insufficient_quota": 429,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "model_not_found": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "rate_limit_exceeded": 429,
+    "api_error": 500,
+    "server_error": 500,
+    "internal_error": 500,
+    "unavailable_error": 503,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+
+
+def status_fault(
+    service: str,
+    status: int,
+    message: str = "",
+    *,
+    kind: str = "",
+    wait: float | None = None,
+) -> ProviderError:
+    """The error for an HTTP status.
+
+    Args:
+        service: Who answered, such as `anthropic`.
+        status: The HTTP status, or the one that the error's type stands for.
+        message: The service's own short message, secrets masked.
+        kind: The type or code the service gave the error.
+        wait: Seconds the service asked to wait.
+    """
+    code, what, do = _meaning(service, status, f"{kind} {message}")
+    retryable = status in TRANSIENT_STATUS or status >= 500
+    if kind in _NO_QUOTA:
+        retryable, do = False, f"look at the plan and the bill at {service}"
+    why = f"HTTP {status}: {message}" if message else f"HTTP {status}."
+    return ProviderError(
+        what,
+        status=status,
+        retry_after=wait,
+        code=code,
+        why=why,
+        do=do,
+        retryable=retryable or kind in _RETRY_ANYWAY,
+        context={"type": kind} if kind else None,
+    )
+
+
+def _meaning(service: str, status: int, evidence: str) -> tuple[str, str, str]:
+    """Code, first sentence and next step for a status."""
+    if status == 413 or (status in (400, 422, 500) and _CONTEXT.search(evidence)):
+        return (
+            "CONTEXT_EXCEEDED",
+            f"The conversation is too long for {service}.",
+            "start a new session, or give the agent less to read",
+        )
+    match status:
+        case 401 | 403:
+            return (
+                "MODEL_AUTH",
+                f"{service} refused the key.",
+                f"check {variable(service, 'API_KEY')}, then run again",
+            )
+        case 404:
+            return (
+                "MODEL_NOT_FOUND",
+                f"{service} does not know this model.",
+                "check the model's name and the base_url",
+            )
+        case 429:
+            return (
+                "MODEL_RATE_LIMIT",
+                f"{service} asks to slow down.",
+                "wait a little and run again; the text so far is kept",
+            )
+        case 503 | 529:
+            return (
+                "MODEL_OVERLOADED",
+                f"{service} is overloaded.",
+                "run again later, or with another --model",
+            )
+        case 400 | 422:
+            return (
+                "BAD_REQUEST",
+                f"{service} does not accept the request.",
+                "change the settings or the model; the same request fails again",
+            )
+        case _:
+            return (
+                "MODEL_ERROR",
+                f"{service} failed to answer.",
+                "run again, or with another --model",
+            )
+
+
+def variable(service: str, name: str) -> str:
+    """The environment variable of a provider, such as `OPENAI_API_KEY`."""
+    return f"{re.sub(r'[^A-Z0-9]', '_', service.upper())}_{name}"
+
+
+def error_fault(
+    service: str, error: JsonValue, secrets: Iterable[str] = ()
+) -> ProviderError:
+    """The error for an error object that came in a body or in mid-stream."""
+    fields: Mapping[str, JsonValue] = error if isinstance(error, dict) else {}
+    kinds = [str(fields[k]) for k in ("code", "type") if fields.get(k)]
+    status = next(filter(None, map(_status, (fields.get("status_code"), *kinds))), 500)
+    kind = next((k for k in kinds if not k.isdigit()), "")
+    message = service_message({"error": error}, secrets)
+    fault = status_fault(service, status, message, kind=kind)
+    fault.context.update(
+        {k: v for k, v in fields.items() if k in ("n_ctx", "n_prompt_tokens")}
+    )
+    return fault
+
+
+def _status(value: JsonValue) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if 400 <= value < 600 else None
+    text = str(value)
+    if text.isdigit():
+        return _status(int(text))
+    return _TYPES.get(text.lower())
+
+
+def service_message(body: JsonValue, secrets: Iterable[str] = ()) -> str:
+    """The service's own short message in an error body, secrets masked.
+
+    Args:
+        body: The parsed body; `{"error": {"message": …}}`, `{"error": "…"}` and
+            `{"message": …}` are understood.
+        secrets: Values to mask beside those of the environment.
+    """
+    found: JsonValue = body
+    for key in ("error", "message"):
+        if isinstance(found, dict) and found.get(key):
+            found = found[key]
+    if not isinstance(found, str):
+        return ""
+    line = " ".join(found.split())
+    line = Redactor([*secrets, *environment_secrets()]).text(line)
+    if len(line) > _LONGEST_MESSAGE:
+        line = f"{line[: _LONGEST_MESSAGE - 1]}…"
+    return line
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds the service asks to wait, from `retry-after-ms` or `retry-after`."""
+    if (milliseconds := _seconds(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    if value is None:
+        return None
+    if (seconds := _seconds(value)) is not None:
+        return seconds
+    try:
+        when = parsedate_to_datetime(value).timestamp()
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, when - now_ms() / 1000)
+
+
+def _seconds(value: str | None) -> float | None:
+    try:
+        seconds = float(value) if value is not None else math.nan
+    except ValueError:
+        return None
+    return seconds if 0 <= seconds < math.inf else None
+
+
+def unreachable(host: str, why: str) -> ProviderError:
+    """The error for a service that gave no answer at all."""
+    return ProviderError(
+        f"{host} did not answer.",
+        code="MODEL_UNREACHABLE",
+        why=why,
+        do="check the network, or BREAD_MODE=replay. The text so far is kept",
+        retryable=True,
+    )
+
+
+def incomplete_stream(host: str, why: str) -> ProviderError:
+    """The error for a stream that ended before its final event."""
+    return ProviderError(
+        f"The answer of {host} stopped in the middle.",
+        code="STREAM_INCOMPLETE",
+        why=why,
+        do="run again; the text so far is kept",
+        retryable=True,
+    )
+
+
+def broken_stream(host: str, why: str) -> ProviderError:
+    """The error for a line of the stream that cannot be read."""
+    return ProviderError(
+        f"The answer of {host} cannot be read.",
+        code="STREAM_BROKEN",
+        why=why,
+        do="run again; the text so far is kept",
+        retryable=True,
+    )
