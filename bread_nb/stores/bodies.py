@@ -1,0 +1,238 @@
+"""Records and log entries as the JSON that is kept.
+
+A body leaves out the fields that have their default, so a default once given never
+changes. Nothing kept is ever more than JSON: reading imports and calls nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import TypeVar, cast
+
+from pydantic import JsonValue
+from pydantic import ValidationError as PydanticError
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from bread_nb.base.schema import problems_of
+from bread_nb.stores.store import Fields, Record
+from bread_nb.stores.store_errors import check_key, corrupt_entry, corrupt_record
+
+__all__ = [
+    "COLUMNS",
+    "Column",
+    "Columns",
+    "as_expected",
+    "body_of",
+    "check_fields",
+    "column",
+    "columns_of",
+    "copied",
+    "defaults_of",
+    "fields_of",
+    "matches",
+    "record_of",
+    "same",
+    "text_of",
+    "value_of",
+]
+
+Column = str | int | None
+Columns = dict[str, Column]
+COLUMNS = ("run_id", "session_id", "agent_id", "status", "created_at")
+
+R = TypeVar("R", bound=Record)
+
+
+def body_of(record: Record) -> str:
+    """A record as JSON text.
+
+    Raises:
+        ValueError: When a value in it has no JSON form that can be read back.
+    """
+    try:
+        text = record.model_dump_json(exclude_defaults=True)
+    except PydanticSerializationError:
+        fields = record.model_dump(mode="json", exclude_defaults=True)
+        return _careful(fields, type(record))
+    if "NaN" in text or "Infinity" in text:
+        fields = record.model_dump(mode="json", exclude_defaults=True)
+        return _careful(fields, type(record))
+    return text
+
+
+def text_of(value: JsonValue, kind: type[Record] | None = None) -> str:
+    """A JSON value, or the fields of a record of this kind, as JSON text.
+
+    Raises:
+        ValueError: When it has no JSON form that can be read back.
+    """
+    try:
+        data = to_json(value, inf_nan_mode="constants")
+    except PydanticSerializationError:
+        return _careful(value, kind)
+    if b"NaN" in data or b"Infinity" in data:
+        return _careful(value, kind)
+    return data.decode()
+
+
+def _careful(value: JsonValue, kind: type[Record] | None) -> str:
+    """Text with ASCII escapes, which half characters survive; no NaN, not too deep."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    if kind is not None:
+        kind.model_validate(json.loads(text))
+    return text
+
+
+def copied(fields: Fields) -> Fields:
+    """Fields that no later change to their lists and mappings can reach.
+
+    Raises:
+        ValueError: When a value has no JSON form that can be read back.
+    """
+    return {
+        name: _parsed(text_of(value)) if isinstance(value, list | dict) else value
+        for name, value in fields.items()
+    }
+
+
+def record_of(kind: type[R], id: str, body: bytes | str, place: str) -> R:
+    """The record of a body.
+
+    Raises:
+        BreadError: `STORE_CORRUPT`, naming kind and id.
+    """
+    try:
+        record = kind.model_validate_json(body)
+    except PydanticError as error:
+        if all(problem["type"] != "json_invalid" for problem in error.errors()):
+            why = "; ".join(problems_of(error))
+            raise corrupt_record(place, kind.kind, id, why) from None
+        record = _record_with_escapes(kind, id, body, place)
+    if record.id != id:
+        raise corrupt_record(place, kind.kind, id, f"its own id is {record.id!r}")
+    return record
+
+
+def _record_with_escapes(kind: type[R], id: str, body: bytes | str, place: str) -> R:
+    fields = fields_of(kind, id, body, place)
+    try:
+        return kind.model_validate(fields)
+    except PydanticError as error:
+        why = "; ".join(problems_of(error))
+        raise corrupt_record(place, kind.kind, id, why) from None
+
+
+def fields_of(
+    kind: type[Record], id: str, body: bytes | str, place: str
+) -> dict[str, JsonValue]:
+    """The fields of a body, those with their default left out.
+
+    Raises:
+        BreadError: `STORE_CORRUPT`, naming kind and id.
+    """
+    try:
+        fields = _parsed(body)
+    except ValueError:
+        raise corrupt_record(place, kind.kind, id, "it is not JSON") from None
+    if not isinstance(fields, dict):
+        raise corrupt_record(place, kind.kind, id, "it is not a mapping")
+    return fields
+
+
+def value_of(body: bytes | str, place: str, log: str, seq: int) -> JsonValue:
+    """The value of a log's entry.
+
+    Raises:
+        BreadError: `STORE_CORRUPT`, naming log and number.
+    """
+    try:
+        return _parsed(body)
+    except ValueError:
+        raise corrupt_entry(place, log, seq) from None
+
+
+def _parsed(body: bytes | str) -> JsonValue:
+    try:
+        return cast("JsonValue", from_json(body))
+    except ValueError:
+        pass
+    try:
+        return cast("JsonValue", json.loads(body))
+    except RecursionError:
+        raise ValueError("too deep") from None
+
+
+@cache
+def defaults_of(kind: type[Record]) -> Mapping[str, JsonValue]:
+    """The fields of a kind that have a default, with it as plain JSON."""
+    return {
+        name: cast("JsonValue", from_json(to_json(default)))
+        for name, field in kind.model_fields.items()
+        if not field.is_required()
+        for default in [field.get_default(call_default_factory=True)]
+    }
+
+
+@cache
+def _columns_in(kind: type[Record]) -> tuple[str, ...]:
+    return tuple(name for name in COLUMNS if name in kind.model_fields)
+
+
+def columns_of(record: Record) -> Columns:
+    """The indexed fields of a record; those it does not have are None."""
+    columns: Columns = dict.fromkeys(COLUMNS)
+    for name in _columns_in(type(record)):
+        columns[name] = column(name, getattr(record, name))
+    return columns
+
+
+def column(name: str, value: object) -> Column:
+    """A field as its column holds it; what no column can hold is None."""
+    if name == "created_at":
+        return value if isinstance(value, int) and value.bit_length() < 64 else None
+    return check_key(value) if isinstance(value, str) else None
+
+
+def check_fields(kind: type[Record], fields: Fields) -> None:
+    """Refuse names that are no fields of the kind.
+
+    Raises:
+        ValueError: Naming them.
+    """
+    known = kind.model_fields
+    if not all(name in known for name in fields):
+        wrong = ", ".join(sorted(set(fields) - set(known)))
+        raise ValueError(f"a {kind.kind} has no field {wrong}")
+
+
+def matches(kind: type[Record], fields: Fields, where: Fields) -> bool:
+    """Whether the fields equal `where`; a mapping needs only hold the pairs asked."""
+    defaults = defaults_of(kind)
+    for name, wanted in where.items():
+        value = fields.get(name, defaults.get(name))
+        if not isinstance(wanted, dict):
+            if not same(value, wanted):
+                return False
+        elif not isinstance(value, dict) or not all(
+            key in value and same(value[key], item) for key, item in wanted.items()
+        ):
+            return False
+    return True
+
+
+def as_expected(kind: type[Record], fields: Fields, expect: Fields) -> bool:
+    """Whether the fields are exactly those expected."""
+    defaults = defaults_of(kind)
+    return all(
+        same(fields.get(name, defaults.get(name)), wanted)
+        for name, wanted in expect.items()
+    )
+
+
+def same(one: JsonValue, other: JsonValue) -> bool:
+    """Whether two JSON values are equal; true is not 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return one == other

@@ -1,0 +1,26 @@
+"""Who holds a lock on a file, where the system tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+__all__ = ["lock_holder"]
+
+_LOCKS = Path("/proc/locks")
+
+
+def lock_holder(paths: Iterable[Path]) -> int | None:
+    """The process that holds a write lock on one of the files, if that can be told."""
+    try:
+        files = {path.stat().st_ino for path in paths if path.exists()}
+        lines = _LOCKS.read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        words = line.split()
+        if len(words) == 8 and words[3] == "WRITE":
+            inode = words[5].rpartition(":")[2]
+            if inode.isdigit() and int(inode) in files:
+                return int(words[4]) if int(words[4]) > 0 else None
+    return None

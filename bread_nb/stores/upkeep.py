@@ -1,0 +1,75 @@
+"""Sessions forgotten, one at a time or by age."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pydantic import JsonValue
+
+from bread_nb.base.ids import now_ms
+from bread_nb.stores.records import (
+    Call,
+    Checkpoint,
+    Grant,
+    RunRow,
+    Session,
+    crumb_log,
+    message_log,
+)
+from bread_nb.stores.store import Claim, Drop, DropLog, Step, Store
+
+__all__ = ["clean_sessions", "forget_session"]
+
+
+async def forget_session(store: Store, session_id: str) -> bool:
+    """Drop a session with all that belongs to it; False when there was none.
+
+    Its messages, runs, crumbs, calls and checkpoints go, and the grants for it and for
+    its runs; grants for an agent stay.
+    """
+    while (session := await store.get(Session, session_id)) is not None:
+        if await _forget(store, session):
+            return True
+    return False
+
+
+async def clean_sessions(
+    store: Store, older_than_ms: int, tags: Mapping[str, str] | None = None
+) -> int:
+    """Drop the sessions that nothing has happened in for longer than this.
+
+    Args:
+        store: The store.
+        older_than_ms: Their age by `updated_at`, in milliseconds.
+        tags: Only sessions with all these tags.
+
+    Returns:
+        How many were dropped.
+    """
+    before = now_ms() - older_than_ms
+    wanted: dict[str, JsonValue] = {**tags} if tags else {}
+    sessions = await store.query(Session, {"tags": wanted} if wanted else None)
+    old = [session for session in sessions if session.updated_at < before]
+    return sum([await _forget(store, session) for session in old])
+
+
+async def _forget(store: Store, session: Session) -> bool:
+    """Drop a session as it was read; False when something has happened in it since."""
+    mine = {"session_id": session.id}
+    runs = await store.query(RunRow, mine)
+    steps: list[Step] = [
+        Claim(Session, session.id, {"updated_at": session.updated_at}, {}),
+        Drop(Session, session.id),
+        DropLog(message_log(session.id)),
+    ]
+    for run in runs:
+        steps += [Drop(RunRow, run.id), DropLog(crumb_log(run.id))]
+    for kind in (Call, Checkpoint):
+        steps += [Drop(kind, found.id) for found in await store.query(kind, mine)]
+    ids = {session.id, *(run.id for run in runs)}
+    steps += [
+        Drop(Grant, grant.id)
+        for grant in await store.query(Grant)
+        if grant.scope != "agent" and grant.scope_id in ids
+    ]
+    return await store.atomic(*steps) is not None
