@@ -217,7 +217,7 @@ def from_json(value: JsonValue) -> Message:
     """
     match value:
         case {"role": "user" | "assistant" | "tool" as role, "parts": [*parts]}:
-            return Message(cast("Role", role), tuple(_part(part) for part in parts))
+            return Message(role, tuple(_part(part) for part in parts))
         case _:
             raise ValueError("this is not a stored message")
 

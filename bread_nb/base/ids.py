@@ -8,17 +8,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 __all__ = ["monotonic", "new_id", "now_ms", "pinned", "short"]
-
-
-@dataclass(slots=True)
-class _Source:
-    clock: Callable[[], int]
-    make: Callable[[], str]
 
 
 def _wall_ms() -> int:
@@ -26,9 +20,8 @@ def _wall_ms() -> int:
 
 
 def _uuid7() -> str:
-    stamp = _SOURCE.clock()
     random = int.from_bytes(os.urandom(10), "big")
-    value = (stamp & ((1 << 48) - 1)) << 80
+    value = (now_ms() & ((1 << 48) - 1)) << 80
     value |= 0x7 << 76
     value |= ((random >> 64) & 0xFFF) << 64
     value |= 0x2 << 62
@@ -37,7 +30,13 @@ def _uuid7() -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-_SOURCE = _Source(_wall_ms, _uuid7)
+@dataclass(slots=True)
+class _Source:
+    clock: Callable[[], int] = _wall_ms
+    make: Callable[[], str] = _uuid7
+
+
+_SOURCE = _Source()
 
 
 def now_ms() -> int:
@@ -61,17 +60,14 @@ def short(identifier: str) -> str:
 
 
 @contextmanager
-def pinned(start_ms: int = 0, step_ms: int = 1) -> Iterator[None]:
+def pinned(start_ms: int = 0, step_ms: int = 1) -> Generator[None]:
     """Count ids and milliseconds up from a fixed start while the block runs."""
-    global _SOURCE
-    before = _SOURCE
+    before = (_SOURCE.clock, _SOURCE.make)
     ticks = iter(range(start_ms, 1 << 60, step_ms))
     numbers = iter(range(1, 1 << 60))
-    _SOURCE = _Source(
-        lambda: next(ticks),
-        lambda: f"00000000-0000-7000-8000-{next(numbers):012x}",
-    )
+    _SOURCE.clock = lambda: next(ticks)
+    _SOURCE.make = lambda: f"00000000-0000-7000-8000-{next(numbers):012x}"
     try:
         yield
     finally:
-        _SOURCE = before
+        _SOURCE.clock, _SOURCE.make = before

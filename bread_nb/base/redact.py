@@ -75,6 +75,18 @@ class Redactor:
             text = self._pattern.sub(MASK, text)
         return _KEY_SHAPES.sub(MASK, text)
 
+    def known(self, value: JsonValue) -> JsonValue:
+        """`value` with the known secret values masked, and nothing else."""
+        if self._pattern is None:
+            return value
+        if isinstance(value, str):
+            return self._pattern.sub(MASK, value)
+        if isinstance(value, list):
+            return [self.known(item) for item in value]
+        if isinstance(value, dict):
+            return {key: self.known(item) for key, item in value.items()}
+        return value
+
     def value(self, value: JsonValue) -> JsonValue:
         """`value` with secrets masked at every depth."""
         if isinstance(value, str):

@@ -9,9 +9,10 @@ from __future__ import annotations
 import inspect
 import sys
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, cast
+from importlib import import_module
+from typing import Any, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, create_model
 from pydantic import ValidationError as PydanticError
@@ -65,7 +66,7 @@ class Schema:
         self.foreign = isinstance(source, Mapping)
         if not self.foreign:
             try:
-                self._adapter: TypeAdapter[Any] = TypeAdapter(source)
+                self._adapter: TypeAdapter[Any] = TypeAdapter(cast("Any", source))
             except (PydanticSchemaGenerationError, PydanticUserError) as error:
                 raise _unusable(source, error) from None
 
@@ -189,7 +190,7 @@ def _callers_names() -> dict[str, Any]:
     return names
 
 
-def _field(annotation: Any, default: object) -> tuple[Any, Any]:
+def _field(annotation: object, default: object) -> tuple[Any, Any]:
     if default is inspect.Parameter.empty:
         return annotation, ...
     if isinstance(default, FieldInfo):
@@ -208,7 +209,8 @@ def _problem(item: dict[str, Any]) -> str:
     if template is None:
         text = str(item["msg"]).removeprefix("Value error, ")
     else:
-        places = {"input": _shown(item.get("input")), **(item.get("ctx") or {})}
+        limits = cast("dict[str, object]", item.get("ctx") or {})
+        places: dict[str, object] = {"input": _shown(item.get("input")), **limits}
         text = template.format_map(places)
     return f"{where}: {text}" if where else text
 
@@ -219,8 +221,7 @@ def _shown(value: object) -> str:
 
 
 def _check_foreign(schema: JsonSchema, value: object) -> None:
-    import jsonschema
-
+    jsonschema = import_module("jsonschema")
     kind = jsonschema.validators.validator_for(
         schema, default=jsonschema.Draft202012Validator
     )
@@ -232,9 +233,14 @@ def _check_foreign(schema: JsonSchema, value: object) -> None:
         raise ValidationError("The value does not fit.", problems=lines)
 
 
-def _foreign_problem(error: Any) -> str:
+class _Problem(Protocol):
+    message: str
+    absolute_path: Iterable[str | int]
+
+
+def _foreign_problem(error: _Problem) -> str:
     where = ".".join(str(part) for part in error.absolute_path)
-    message = str(error.message)
+    message = error.message
     if len(message) > 200:
         message = f"{message[:197]}..."
     return f"{where}: {message}" if where else message

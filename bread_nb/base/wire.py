@@ -13,8 +13,17 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from pydantic import JsonValue
+from pydantic_core import PydanticSerializationError, to_jsonable_python
 
-__all__ = ["camel", "canonical", "dumps", "fingerprint", "json_safe", "snake"]
+__all__ = [
+    "camel",
+    "canonical",
+    "dumps",
+    "fingerprint",
+    "json_safe",
+    "snake",
+    "whole_characters",
+]
 
 
 def camel(name: str) -> str:
@@ -59,7 +68,9 @@ def json_safe(value: object) -> JsonValue:
     Raises:
         TypeError: When a part of it has no JSON form; the message names the type.
     """
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, str):
+        return whole_characters(value)
+    if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         if math.isfinite(value):
@@ -68,12 +79,23 @@ def json_safe(value: object) -> JsonValue:
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value)
         return {_key(key): json_safe(item) for key, item in items.items()}
-    if isinstance(value, Sequence | set | frozenset) and not isinstance(
-        value, bytes | bytearray | memoryview
-    ):
+    if isinstance(value, bytes | bytearray):
+        raise TypeError(f"{type(value).__name__} is not JSON; put it in the blob store")
+    if isinstance(value, Sequence | set | frozenset):
         members = cast("Sequence[object]", value)
         return [json_safe(item) for item in members]
     return _foreign(value)
+
+
+def whole_characters(text: str) -> str:
+    """`text` with halves of characters joined, or replaced when they stand alone."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def _key(key: object) -> str:
@@ -85,13 +107,9 @@ def _key(key: object) -> str:
 
 
 def _foreign(value: object) -> JsonValue:
-    from pydantic_core import PydanticSerializationError, to_jsonable_python
-
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "shape", None) == ():
         return json_safe(item())
-    if isinstance(value, bytes | bytearray | memoryview):
-        raise TypeError(f"{type(value).__name__} is not JSON; put it in the blob store")
     try:
         return cast(JsonValue, to_jsonable_python(value, inf_nan_mode="constants"))
     except (PydanticSerializationError, TypeError, ValueError):

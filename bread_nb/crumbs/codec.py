@@ -76,8 +76,9 @@ def from_wire(value: Mapping[str, JsonValue]) -> Crumb:
             known[attribute] = rest.pop(key)
     if kind is UnknownCrumb:
         known["name"] = name
-    if "error" in known and isinstance(known["error"], dict):
-        known["error"] = _error_info(known["error"])
+    error: object = known.get("error")
+    if isinstance(error, dict):
+        known["error"] = _error_info(cast("dict[str, Any]", error))
     if _missing(kind, known):
         raise _undecodable(value)
     return kind(**known, extra=rest)

@@ -60,7 +60,7 @@ def _answer(rule: Rule, action: Action) -> Verdict | None:
         answer = cast("Any", rule(action))
     except Halt as halt:
         return HaltRun(halt.rule, halt.why)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001
         return Deny(name, f"The rule {name} failed: {type(error).__name__}: {error}")
     if answer is None or isinstance(answer, Allow | Ask | Deny | HaltRun):
         return answer

@@ -48,7 +48,6 @@ class Session(Record):
     tags: dict[str, str] = Field(default_factory=dict[str, str])
     agent_id: str | None = None
     run_id: str | None = None
-    messages: int = 0
 
 
 class RunRow(Record):
@@ -71,6 +70,7 @@ class RunRow(Record):
     input: JsonValue = None
     skill: str | None = None
     model: str | None = None
+    override: str | None = None
     names: list[str] = Field(default_factory=list[str])
     cell: str | None = None
     definition: str | None = None
@@ -83,6 +83,7 @@ class RunRow(Record):
     failures: int = 0
     failing: str | None = None
     worked_ms: int = 0
+    calls: dict[str, int] = Field(default_factory=dict[str, int])
     usage: dict[str, int] = Field(default_factory=dict[str, int])
     output: JsonValue = None
     text: str = ""
@@ -96,7 +97,7 @@ class Call(Record):
 
     Its id is `<run>/<turn>/<index>`. `ready` was asked for and not started, `running`
     may have happened, `waiting` has an open checkpoint, `done` has its result and
-    never runs again.
+    never runs again. `decided` says that the before-hooks have left its arguments.
     """
 
     kind: ClassVar[str] = "call"
@@ -111,12 +112,14 @@ class Call(Record):
     args: dict[str, JsonValue] = Field(default_factory=dict[str, JsonValue])
     broken: str | None = None
     status: Literal["ready", "running", "waiting", "done"] = "ready"
+    decided: bool = False
     created_at: int
     owner: str | None = None
     started_at: int | None = None
     ended_at: int | None = None
     result: JsonValue = None
     failed: bool = False
+    refused_by: Literal["gate", "human"] | None = None
     checkpoint_id: str | None = None
 
 
@@ -125,6 +128,7 @@ class Checkpoint(Record):
 
     `args` are what was asked for, `edited` what a person made of them. `source` is a
     hash of the waiting tool's source: when it has changed the question is asked anew.
+    `lasting` says that an allow rule may be added while approving.
     """
 
     kind: ClassVar[str] = "checkpoint"
@@ -147,6 +151,7 @@ class Checkpoint(Record):
     effect: str | None = None
     source: str | None = None
     expires_at: int | None = None
+    lasting: bool = False
     answer: JsonValue = None
     ended: str | None = None
     settled_at: int | None = None

@@ -10,7 +10,7 @@ from bread_nb.errors import BreadError
 
 __all__ = ["CredentialSource", "Credentials", "gather_credentials"]
 
-CredentialSource = Callable[[str], "str | None | Awaitable[str | None]"]
+CredentialSource = Callable[[str], "str | Awaitable[str | None] | None"]
 
 
 class Credentials(Mapping[str, str]):
@@ -49,6 +49,10 @@ class Credentials(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._values)
+
+    def known(self) -> list[str]:
+        """The values there are, for masking."""
+        return [value for value in self._values.values() if value]
 
     def __repr__(self) -> str:
         return f"Credentials({', '.join(self._values)})"

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast, overload
 
+from pydantic import BaseModel, ConfigDict
+
 from bread_nb.base.effects import Effect, Unknown
 from bread_nb.base.names import Origin, check_name, leaf_name, perm_id
 from bread_nb.base.schema import Schema, annotations_of, arguments_of
@@ -205,6 +207,12 @@ def tool(
     return make if fn is None else make(fn)
 
 
+class _Question(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    question: str
+
+
 def human_tool(
     name: str,
     *,
@@ -224,18 +232,10 @@ def human_tool(
     Raises:
         BreadError: `INVALID_NAME`.
     """
-    asked: object = args
-    if asked is None:
-        asked = {
-            "type": "object",
-            "properties": {"question": {"type": "string"}},
-            "required": ["question"],
-            "additionalProperties": False,
-        }
     return Tool(
         origin=Origin("human", check_name(name, "human")),
         description=description or f"Ask a human: {name}",
-        arguments=Schema(asked),
+        arguments=Schema(_Question if args is None else args),
         manner="human",
         answer=Schema(str if answer is None else answer),
         source=name,

@@ -1,0 +1,111 @@
+"""Run, watch, approve and test LLM agents in a Jupyter notebook.
+
+The names below are all there is to import from the top; each is loaded when it is first
+used, so that `import bread_nb` is quick. The package is also an IPython extension:
+`%load_ext bread_nb`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bread_nb.base.names import leaf_name, perm_id
+    from bread_nb.base.retry import RetryPolicy
+    from bread_nb.bread import Bread
+    from bread_nb.errors import BreadError
+    from bread_nb.governance.permissions import Permissions
+    from bread_nb.notebook.extension import (
+        load_ipython_extension,
+        unload_ipython_extension,
+    )
+    from bread_nb.project.config import BreadConfig
+    from bread_nb.providers.model import Model
+    from bread_nb.providers.scripted import Scripted
+    from bread_nb.runtime.agent import Agent, CustomFormat, Guards
+    from bread_nb.runtime.outcome import Finished, Stopped, Suspended
+    from bread_nb.runtime.run import Run
+    from bread_nb.tools.lifecycle import (
+        Continue,
+        ErrorHandling,
+        Fail,
+        Hooks,
+        Recover,
+        Replace,
+        Retry,
+        ShortCircuit,
+    )
+    from bread_nb.tools.tool import ToolContext, human_tool, tool
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Agent",
+    "Bread",
+    "BreadConfig",
+    "BreadError",
+    "Continue",
+    "CustomFormat",
+    "ErrorHandling",
+    "Fail",
+    "Finished",
+    "Guards",
+    "Hooks",
+    "Model",
+    "Permissions",
+    "Recover",
+    "Replace",
+    "Retry",
+    "RetryPolicy",
+    "Run",
+    "Scripted",
+    "ShortCircuit",
+    "Stopped",
+    "Suspended",
+    "ToolContext",
+    "human_tool",
+    "leaf_name",
+    "load_ipython_extension",
+    "perm_id",
+    "tool",
+    "unload_ipython_extension",
+]
+
+_HOMES = {
+    "base.names": ("leaf_name", "perm_id"),
+    "base.retry": ("RetryPolicy",),
+    "bread": ("Bread",),
+    "errors": ("BreadError",),
+    "governance.permissions": ("Permissions",),
+    "notebook.extension": ("load_ipython_extension", "unload_ipython_extension"),
+    "project.config": ("BreadConfig",),
+    "providers.model": ("Model",),
+    "providers.scripted": ("Scripted",),
+    "runtime.agent": ("Agent", "CustomFormat", "Guards"),
+    "runtime.outcome": ("Finished", "Stopped", "Suspended"),
+    "runtime.run": ("Run",),
+    "tools.lifecycle": (
+        "Continue",
+        "ErrorHandling",
+        "Fail",
+        "Hooks",
+        "Recover",
+        "Replace",
+        "Retry",
+        "ShortCircuit",
+    ),
+    "tools.tool": ("ToolContext", "human_tool", "tool"),
+}
+_MODULES = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    home = _MODULES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'bread_nb' has no attribute {name!r}")
+    return getattr(import_module(f"bread_nb.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,406 @@
+"""Bread: starts runs, takes answers, owns what they share.
+
+The only module that knows everything. In a script, `async with Bread.load() as bread`;
+in a kernel the magics and `Bread.load()` share one instance.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import ClassVar
+
+from bread_nb.base.redact import Redactor, environment_secrets
+from bread_nb.crumbs import Crumb, HumanRequired, from_wire
+from bread_nb.errors import BreadError
+from bread_nb.governance.gate import Gate
+from bread_nb.project.config import BreadConfig, find_project, load_config, store_url
+from bread_nb.project.doctor import Finding, examine
+from bread_nb.project.loader import AgentFolder
+from bread_nb.project.roster import Member, Roster
+from bread_nb.providers.catalog import Catalog
+from bread_nb.runtime.agent import Agent, ModelSource
+from bread_nb.runtime.desk import Desk, Names
+from bread_nb.runtime.inbox import find_run
+from bread_nb.runtime.leases import Owner
+from bread_nb.runtime.listeners import Event, Listeners, Sink
+from bread_nb.runtime.outcome import Outcome, PendingCall
+from bread_nb.runtime.recovery import interrupted, is_interrupted
+from bread_nb.runtime.run import Home, Live, Run, Work
+from bread_nb.runtime.scope import Kit
+from bread_nb.runtime.sessions import Sessions
+from bread_nb.runtime.starting import Start, start_run
+from bread_nb.stores.blobs import BlobStore, FolderBlobs
+from bread_nb.stores.opening import open_store
+from bread_nb.stores.records import RunRow, crumb_log
+from bread_nb.stores.store import Store
+from bread_nb.tools.credentials import CredentialSource
+
+__all__ = ["Bread"]
+
+
+class _Here:
+    """Runs live on the loop that is running where they are asked for."""
+
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        return None
+
+
+class Bread:
+    """Runs agents, keeps what they do, takes answers.
+
+    Args:
+        agents: Agents by id; those in the folders of `root` come beside them.
+        config: The project's configuration.
+        root: The project's folder; the current one when None.
+        store: A store or its address, in place of the configured one.
+        home: Where runs live; the running loop when None.
+
+    Raises:
+        BreadError: For a configuration that cannot be used.
+    """
+
+    shared: ClassVar[Callable[[Path | None], Bread | None] | None] = None
+
+    def __init__(
+        self,
+        agents: Mapping[str, Agent] | None = None,
+        *,
+        config: BreadConfig | None = None,
+        root: Path | None = None,
+        store: Store | str | None = None,
+        home: Home | None = None,
+    ) -> None:
+        self.config = config or BreadConfig()
+        self.root = root or Path.cwd()
+        folder = AgentFolder(self.root, self.config.entrypoints) if root else None
+        self._roster = Roster(agents or {}, folder)
+        self._listeners = Listeners(self.config.crumb_filter)
+        self._home = home or _Here()
+        self._lives: set[Live] = set()
+        chosen = store if store is not None else self.config.store
+        opened = store_url(self.root) if chosen is None else chosen
+        self._kit = Kit(
+            store=open_store(opened, self.root) if isinstance(opened, str) else opened,
+            owner=Owner(),
+            redactor=Redactor(environment_secrets()),
+            fault=self._listeners.fault,
+            publish=self._listeners.publish,
+            blob_store=self.config.blob_store
+            or FolderBlobs(self.root / ".bread" / "blobs"),
+            gate=Gate(),
+            catalog=Catalog(self.config.providers),
+            hooks=(self.config.hooks,) if self.config.hooks else (),
+            credential_sources=_present(self.config.credentials),
+            error_handling=self.config.error_handling,
+            ask_timeout=self.config.ask_timeout,
+        )
+        self._desk = Desk(self._kit, self.agent)
+
+    @classmethod
+    def load(cls, start: Path | str | None = None, *, strict: bool = False) -> Bread:
+        """The project around `start` (the current folder), with its agents.
+
+        In a kernel that has loaded the extension this is the instance the magics use.
+
+        Args:
+            start: A folder in the project.
+            strict: Whether a single broken agent is an error.
+
+        Raises:
+            BreadError: `AGENT_BROKEN` for a broken configuration, or with `strict` for
+                the first broken agent.
+        """
+        place = Path(start) if start is not None else None
+        kept = cls.shared(place) if cls.shared is not None else None
+        bread = kept or cls.open(place)
+        if strict:
+            for error in bread.broken().values():
+                raise error
+        return bread
+
+    @classmethod
+    def open(cls, start: Path | None = None, *, home: Home | None = None) -> Bread:
+        """A new instance for the project around `start`, or for the folder itself."""
+        here = start or Path.cwd()
+        root = find_project(here) or here
+        return cls(config=load_config(root), root=root, home=home)
+
+    @property
+    def store(self) -> Store:
+        """Where everything is kept."""
+        return self._kit.store
+
+    @property
+    def blob_store(self) -> BlobStore | None:
+        """Where files are kept."""
+        return self._kit.blob_store
+
+    @property
+    def sessions(self) -> Sessions:
+        """The conversations."""
+        return Sessions(self._kit.store)
+
+    def look_up_names(self, names: Names) -> None:
+        """Where the names of a run's `ctx` are looked up when it goes on."""
+        self._desk.names = names
+
+    def agent_ids(self) -> list[str]:
+        """The ids of all agents, broken ones included."""
+        return self._roster.ids()
+
+    def agent(self, agent_id: str) -> Agent:
+        """An agent as it is now.
+
+        Raises:
+            BreadError: `AGENT_NOT_FOUND` or `AGENT_BROKEN`.
+        """
+        return self._roster.find(agent_id).agent
+
+    def broken(self) -> dict[str, BreadError]:
+        """What is wrong with the agents that cannot be run, by id."""
+        return self._roster.broken()
+
+    def reload(self) -> None:
+        """Forget all loaded code; the next run reads it again."""
+        if self._roster.folder is not None:
+            self._roster.folder.reload()
+
+    def changed(self, agent_id: str) -> list[str]:
+        """The files of an agent that changed at its last loading."""
+        folder = self._roster.folder
+        return folder.changed(agent_id) if folder else []
+
+    def run(
+        self,
+        agent: str | Agent,
+        input: object = "",
+        *,
+        session: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        skill: str | None = None,
+        model: ModelSource | None = None,
+        budget: float | None = None,
+        ctx: object = None,
+        on_human_required: Callable[[HumanRequired], object] | None = None,
+        names: Sequence[str] = (),
+        cell: str | None = None,
+        discard: bool = False,
+    ) -> Run:
+        """Start a run.
+
+        Args:
+            agent: The id of an agent, or an `Agent`.
+            input: What its input schema takes.
+            session: The conversation to go on with; a new one by default.
+            tags: Tags of a new session.
+            skill: A skill to begin with.
+            model: Another model for this run.
+            budget: The most the run may cost, in US dollars.
+            ctx: Opaque data for tools and hooks.
+            on_human_required: Called with each question this run asks.
+            names: The keys of `ctx` that come from the caller's namespace.
+            cell: Which cell and body asked.
+            discard: Whether a run that waits in this session is ended first.
+
+        Raises:
+            BreadError: `CONCURRENCY_LIMIT` or `NOT_AVAILABLE` at once; anything else
+                is raised by the run.
+        """
+        for name, value in (("skill", skill), ("budget", budget)):
+            if value is not None:
+                raise _not_yet(name)
+        live = self._admit(agent if isinstance(agent, str) else _own_id(agent))
+
+        async def work() -> Outcome:
+            member = self._member(agent)
+            start = Start(
+                agent_id=member.id,
+                agent=member.agent,
+                input=input,
+                session_id=session,
+                tags=tags or {},
+                model=model,
+                ctx=ctx,
+                names=names,
+                cell=cell,
+                discard=discard,
+                definition=member.definition,
+                on_human_required=on_human_required,
+            )
+            return await start_run(start, self._kit, live)
+
+        return self._begin(live, work)
+
+    def resume(self, checkpoint: str, answer: object, *, ctx: object = None) -> Run:
+        """Answer a question; the run goes on when it was the last open one.
+
+        Args:
+            checkpoint: The question's id, its handle (`writer-3.a`), or its run's.
+            answer: By kind: `{"approved": bool, "reason", "args", "remember"}`,
+                `{"answer": value}` or `{"declined": true}`, or for an outcome
+                `{"happened": true, "result": …}`, `{"run": true}`, `{"failed": true}`.
+            ctx: The run's opaque data, when it is not in this process any more.
+
+        Raises:
+            BreadError: `CONCURRENCY_LIMIT`; anything else is raised by the run.
+        """
+        live = self._admit(checkpoint)
+        return self._begin(
+            live, lambda: self._desk.answer(checkpoint, answer, live, ctx)
+        )
+
+    async def pending(self) -> list[PendingCall]:
+        """The calls that wait for a person, oldest first."""
+        return await self._desk.pending()
+
+    async def interrupted(self) -> list[RunRow]:
+        """The runs whose process ended while they worked, oldest first."""
+        return await interrupted(self._kit)
+
+    async def recover(self, run: str | None = None, *, ctx: object = None) -> list[Run]:
+        """Take up interrupted runs where they broke off; each is a `Run` under way.
+
+        Args:
+            run: One run by its handle or id; all by default.
+            ctx: The opaque data of that run.
+
+        Raises:
+            BreadError: `RUN_NOT_FOUND`, or `NOT_INTERRUPTED` for a run at work.
+        """
+        if run is None:
+            rows = await self.interrupted()
+        else:
+            row = await find_run(self.store, run)
+            if not await is_interrupted(row, self._kit):
+                raise _not_interrupted(row)
+            rows = [row]
+        return [self._take_up(row, ctx) for row in rows]
+
+    async def cancel(self, run: str) -> RunRow:
+        """End a run: at once when it works here, for good when it waits.
+
+        Raises:
+            BreadError: `RUN_NOT_FOUND`, `RUN_ENDED`, or `SESSION_BUSY` when another
+                process works on it.
+        """
+        row = await find_run(self.store, run)
+        for live in tuple(self._lives):
+            if live.run_id == row.id:
+                live.cancel()
+                return row
+        return await self._desk.end(row)
+
+    async def runs(self, *, limit: int | None = 20) -> list[RunRow]:
+        """The newest runs, newest first."""
+        return await self.store.query(RunRow, newest_first=True, limit=limit)
+
+    async def find_run(self, name: str) -> RunRow:
+        """A run by its handle, id, a unique beginning of the id, or `last`.
+
+        Raises:
+            BreadError: `RUN_NOT_FOUND`.
+        """
+        return await find_run(self.store, name)
+
+    async def crumbs(self, run: str) -> list[Crumb]:
+        """The crumbs of a run as they are kept: deltas joined, numbered from 1."""
+        row = await find_run(self.store, run)
+        entries = await self.store.read(crumb_log(row.id))
+        found = (from_wire(e.value) for e in entries if isinstance(e.value, dict))
+        return [replace(c, seq=e.seq) for c, e in zip(found, entries, strict=True)]
+
+    def on(self, event: Event, fn: Callable[..., object]) -> Callable[[], None]:
+        """Call `fn(crumb)` at each crumb or question, `fn(error, source)` at a fault.
+
+        Returns:
+            A function that takes the listener away again.
+        """
+        return self._listeners.add(event, fn)
+
+    def add_sink(self, sink: Sink) -> Callable[[], None]:
+        """Send every crumb to a sink; the result takes it away again."""
+        return self._listeners.add_sink(sink)
+
+    async def doctor(self, agent: str | None = None) -> list[Finding]:
+        """What is in order here and what is not, with the mend; it never raises."""
+        return await examine(self, agent)
+
+    async def close(self) -> None:
+        """Cancel what works, wait for it, and let go of the store."""
+        lives = tuple(self._lives)
+        for live in lives:
+            live.cancel()
+        for live in lives:
+            await asyncio.wait([asyncio.wrap_future(live.ended)])
+        await self._listeners.drain()
+        await self._kit.catalog.aclose()
+        await self.store.close()
+
+    async def __aenter__(self) -> Bread:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    def _admit(self, name: str) -> Live:
+        most = self.config.concurrency
+        if most is not None and len(self._lives) >= most:
+            raise BreadError(
+                f"{len(self._lives)} runs are under way already.",
+                code="CONCURRENCY_LIMIT",
+                why=f"concurrency is {most}.",
+                do="wait for one to end",
+                retryable=True,
+                context={"in_flight": len(self._lives), "max": most},
+            )
+        live = Live(name)
+        self._lives.add(live)
+        live.ended.add_done_callback(lambda _: self._lives.discard(live))
+        return live
+
+    def _begin(self, live: Live, work: Work) -> Run:
+        return Run(live, work, self._home)
+
+    def _member(self, agent: str | Agent) -> Member:
+        if isinstance(agent, Agent):
+            return Member(_own_id(agent), agent)
+        return self._roster.find(agent)
+
+    def _take_up(self, row: RunRow, ctx: object) -> Run:
+        live = self._admit(row.agent_id)
+        return self._begin(live, lambda: self._desk.take_up(row, live, ctx))
+
+
+def _present(source: CredentialSource | None) -> tuple[CredentialSource, ...]:
+    return () if source is None else (source,)
+
+
+def _own_id(agent: Agent) -> str:
+    return agent.name or "agent"
+
+
+def _not_yet(name: str) -> BreadError:
+    return BreadError(
+        f"run({name}=...) is not available yet.",
+        code="NOT_AVAILABLE",
+        why="this version has no such capability.",
+        do=f"leave {name} out",
+    )
+
+
+def _not_interrupted(row: RunRow) -> BreadError:
+    return BreadError(
+        f"Run {row.handle} was not interrupted.",
+        code="NOT_INTERRUPTED",
+        why=f"it is {row.status}.",
+        do=f"%bread show {row.handle}",
+    )

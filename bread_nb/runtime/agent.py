@@ -1,0 +1,192 @@
+"""An agent: a frozen description with no behaviour of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Protocol, cast, runtime_checkable
+
+from pydantic import JsonValue
+
+from bread_nb.base.schema import Schema
+from bread_nb.errors import BreadError
+from bread_nb.governance.permissions import Permissions
+from bread_nb.providers.catalog import Factory
+from bread_nb.providers.model import ChatModel, Model, split_name
+from bread_nb.tools.lifecycle import ErrorHandling, Hooks
+from bread_nb.tools.tool import Tool
+
+__all__ = ["Agent", "CustomFormat", "Guards", "ModelSource"]
+
+ModelSource = str | Model | ChatModel
+ToolSource = Tool | Callable[[], "Sequence[Tool]"]
+
+
+@runtime_checkable
+class OutputFormat(Protocol):
+    """A named way to read an output from streamed text."""
+
+    name: str
+
+    def parse(self, raw: str) -> object: ...
+
+
+@dataclass(frozen=True, slots=True)
+class CustomFormat:
+    """Text streams as it is and becomes the output by `parse(raw)` at the end."""
+
+    name: str
+    parse: Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guards:
+    """Streaks that end a run: refused calls, and calls failing alike. 0 is off."""
+
+    denials: int = 3
+    identical_failures: int = 3
+
+    def __post_init__(self) -> None:
+        if self.denials < 0 or self.identical_failures < 0:
+            raise _unusable("guards count from 0 (off)", "Guards(denials=3)")
+
+
+_LATER = (
+    "tasks",
+    "plugins",
+    "supervisor",
+    "loop",
+    "knowledge",
+    "documents",
+    "context",
+    "budget",
+)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Agent:
+    """A description of an agent; the fields are those of the Agents document.
+
+    Args:
+        model: `provider:model`, a `Model`, or any model object.
+        prompt: The system prompt; `prompt.md` beside `agent.py` when None.
+        input_schema: The type of the input.
+        output_schema: The type of the output.
+        output: `"text"`, `"markdown"`, `"json"` or a `CustomFormat`. By default text
+            when `output_schema` is `str`, else json.
+        tools: Tools, and functions without arguments that return tools and are asked
+            again each turn.
+        permissions: Which tools may be called, and which only after consent.
+        steps: Model calls a run may make.
+        providers: Factories by provider name, before the project's own.
+        guards: Streaks that end a run.
+        error_handling: Retry of the model call; transient faults are retried twice
+            without it.
+        hooks: Hooks of this agent's runs.
+        output_repairs: How often an answer that does not fit is asked for again.
+        name: A display name; the id by default.
+
+    Raises:
+        BreadError: `INVALID_AGENT`, `INVALID_SCHEMA`, `INVALID_MODEL`, or
+            `NOT_AVAILABLE` for a field whose capability has not come yet.
+    """
+
+    model: ModelSource
+    prompt: str | None = None
+    input_schema: object = str
+    output_schema: object = str
+    output: Literal["text", "markdown", "json"] | CustomFormat | None = None
+    tools: Sequence[ToolSource] = ()
+    permissions: Permissions = Permissions()
+    steps: int = 20
+    providers: Mapping[str, Factory] = field(default_factory=dict[str, Factory])
+    guards: Guards = Guards()
+    error_handling: ErrorHandling | None = None
+    hooks: Hooks | None = None
+    output_repairs: int = 1
+    name: str | None = None
+    tasks: Sequence[JsonValue] = ()
+    plugins: Mapping[str, object] = field(default_factory=dict[str, object])
+    supervisor: object = None
+    loop: object = None
+    knowledge: object = None
+    documents: object = None
+    context: object = None
+    budget: object = None
+
+    def __post_init__(self) -> None:
+        for name in _LATER:
+            if getattr(self, name):
+                raise BreadError(
+                    f"Agent({name}=...) is not available yet.",
+                    code="NOT_AVAILABLE",
+                    why="this version has no such capability.",
+                    do=f"leave {name} out",
+                )
+        if isinstance(self.model, str):
+            split_name(self.model)
+        elif not isinstance(cast("object", self.model), Model | ChatModel):
+            raise _unusable(
+                f"model is {type(self.model).__name__}, which has no stream(request)",
+                'model="anthropic:claude-opus-4-8"',
+            )
+        if self.steps < 1:
+            raise _unusable(f"steps is {self.steps}", "steps=20")
+        self._check_output()
+        self._check_tools()
+
+    def _check_output(self) -> None:
+        if self.output in ("text", "markdown") and self.output_schema is not str:
+            raise _unusable(
+                f"{self.output} output is text, and output_schema is another type",
+                'output="json", or a CustomFormat that makes the type from the text',
+            )
+        _ = self.accepts, self.returns
+
+    def _check_tools(self) -> None:
+        names: set[str] = set()
+        for entry in self.tools:
+            if not isinstance(entry, Tool):
+                if not callable(entry):
+                    raise _unusable(f"{entry!r} is not a tool", "decorate it: @tool")
+                continue
+            if entry.leaf in names:
+                raise BreadError(
+                    f"Two tools are called {entry.leaf}.",
+                    code="TOOL_NAME_COLLISION",
+                    why="the model could not tell them apart.",
+                    do="rename one: tool(fn, name=...)",
+                    context={"leaf": entry.leaf},
+                )
+            names.add(entry.leaf)
+
+    @cached_property
+    def accepts(self) -> Schema:
+        """The input schema."""
+        return Schema(self.input_schema)
+
+    @cached_property
+    def returns(self) -> Schema:
+        """The output schema."""
+        return Schema(self.output_schema)
+
+    @property
+    def format(self) -> Literal["text", "markdown", "json"] | CustomFormat:
+        """The output format, with the default filled in."""
+        if self.output is not None:
+            return self.output
+        return "text" if self.output_schema is str else "json"
+
+    @property
+    def model_name(self) -> str:
+        """The model as a person writes it."""
+        if isinstance(self.model, str):
+            return self.model
+        return self.model.name
+
+
+def _unusable(why: str, do: str) -> BreadError:
+    return BreadError(
+        "This agent cannot be used.", code="INVALID_AGENT", why=f"{why}.", do=do
+    )

@@ -1,0 +1,169 @@
+"""A person's answer to a checkpoint, checked and in a closed form.
+
+Only JSON `true` approves; everything else is a refusal. Unknown keys are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from pydantic import JsonValue
+
+from bread_nb.base.schema import Schema
+from bread_nb.errors import BreadError, ValidationError
+from bread_nb.runtime.outcome import PendingCall
+from bread_nb.runtime.toolbox import Toolbox
+from bread_nb.stores.records import Checkpoint
+
+__all__ = ["Answer", "Approve", "Failed", "Give", "Refuse", "RunIt", "read_answer"]
+
+_YES = frozenset({"yes", "y", "approve", "approved"})
+
+
+@dataclass(frozen=True, slots=True)
+class Approve:
+    """The call may run, with these arguments; `remember` adds a rule."""
+
+    args: dict[str, JsonValue] | None = None
+    remember: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The call does not run; the reason reaches the model."""
+
+    reason: str | None = None
+    declined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Give:
+    """The result itself: an answer, or what had happened."""
+
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class RunIt:
+    """It did not happen; run it now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Nobody can tell; the model is told that it failed."""
+
+
+Answer = Approve | Refuse | Give | RunIt | Failed
+
+
+def read_answer(checkpoint: Checkpoint, answer: object, toolbox: Toolbox) -> Answer:
+    """What a person's answer means for this checkpoint.
+
+    Raises:
+        BreadError: `FORM_CHANGED` when the answer was given to other arguments.
+        ValidationError: `INVALID_ANSWER` with one line a problem; the call still waits.
+    """
+    given = _mapping(answer)
+    shown = given.get("shown")
+    if shown is not None and shown != PendingCall.of(checkpoint).shown:
+        raise BreadError(
+            f"{checkpoint.handle} was not shown like this.",
+            code="FORM_CHANGED",
+            why="the arguments in the store are not those of the form.",
+            do="%bread pending shows the form as it is now",
+        )
+    match checkpoint.ask:
+        case "approval" | "halt":
+            return _approval(given, answer, checkpoint, toolbox)
+        case "input":
+            return _input(given, answer, checkpoint, toolbox)
+        case "outcome":
+            return _outcome(given, checkpoint, toolbox)
+
+
+def _mapping(answer: object) -> Mapping[str, JsonValue]:
+    if isinstance(answer, Mapping):
+        return cast("Mapping[str, JsonValue]", answer)
+    return {}
+
+
+def _reason(given: Mapping[str, JsonValue]) -> str | None:
+    reason = given.get("reason")
+    return reason if isinstance(reason, str) and reason.strip() else None
+
+
+def _approval(
+    given: Mapping[str, JsonValue],
+    answer: object,
+    checkpoint: Checkpoint,
+    toolbox: Toolbox,
+) -> Answer:
+    typed = isinstance(answer, str) and answer.strip().lower() in _YES
+    if given.get("approved") is not True and not typed:
+        return Refuse(_reason(given))
+    args = given.get("args")
+    if args is None or args == checkpoint.args:
+        return Approve(None, given.get("remember"))
+    tool = toolbox.tools.get(checkpoint.tool_name)
+    if not isinstance(args, dict):
+        raise _invalid(checkpoint, ["args is not a mapping"])
+    if tool is not None:
+        _check(tool.arguments, args, checkpoint)
+    return Approve(args, given.get("remember"))
+
+
+def _input(
+    given: Mapping[str, JsonValue],
+    answer: object,
+    checkpoint: Checkpoint,
+    toolbox: Toolbox,
+) -> Answer:
+    if given.get("declined") is True:
+        return Refuse(_reason(given), declined=True)
+    if isinstance(answer, str):
+        given = {"answer": answer}
+    if "answer" not in given:
+        raise _invalid(checkpoint, ["there is no answer in it"])
+    value = given["answer"]
+    tool = toolbox.tools.get(checkpoint.tool_name)
+    if tool is None or tool.answer is None:
+        return Give(value)
+    return Give(tool.answer.dump(_check(tool.answer, value, checkpoint)))
+
+
+def _outcome(
+    given: Mapping[str, JsonValue], checkpoint: Checkpoint, toolbox: Toolbox
+) -> Answer:
+    if given.get("happened") is True:
+        value = given.get("result")
+        tool = toolbox.tools.get(checkpoint.tool_name)
+        if tool is not None and tool.output is not None:
+            _check(tool.output, value, checkpoint)
+        return Give(value)
+    if given.get("run") is True:
+        return RunIt()
+    if given.get("failed") is True:
+        return Failed()
+    raise _invalid(
+        checkpoint,
+        ['say {"happened": true, "result": …}, {"run": true} or {"failed": true}'],
+    )
+
+
+def _check(schema: Schema, value: object, checkpoint: Checkpoint) -> object:
+    try:
+        return schema.validate(value)
+    except ValidationError as error:
+        raise _invalid(checkpoint, error.problems) from None
+
+
+def _invalid(checkpoint: Checkpoint, problems: list[str]) -> ValidationError:
+    return ValidationError(
+        f"This does not answer {checkpoint.handle}.",
+        code="INVALID_ANSWER",
+        problems=problems,
+        do=f"answer again; {checkpoint.handle} still waits",
+        context={"problems": list(problems)},
+    )

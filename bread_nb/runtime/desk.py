@@ -1,0 +1,132 @@
+"""The desk where stored runs are answered, taken up again and ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from bread_nb.errors import BreadError
+from bread_nb.runtime.agent import Agent
+from bread_nb.runtime.ending import end_stopped
+from bread_nb.runtime.inbox import expired_questions, find_question, open_questions
+from bread_nb.runtime.outcome import Outcome, PendingCall
+from bread_nb.runtime.recovery import is_interrupted, load_drive, take_over
+from bread_nb.runtime.resuming import Reply, go_on, reply_to
+from bread_nb.runtime.run import Live
+from bread_nb.runtime.scope import Kit
+from bread_nb.stores.records import RunRow
+
+__all__ = ["Desk", "Names"]
+
+Names = Callable[[Sequence[str]], object]
+
+
+class Desk:
+    """Works on runs that are in the store.
+
+    Args:
+        kit: What all runs share.
+        agent_of: The agent with an id, as it is now.
+    """
+
+    def __init__(self, kit: Kit, agent_of: Callable[[str], Agent]) -> None:
+        self._kit = kit
+        self._agent_of = agent_of
+        self.names: Names | None = None
+
+    async def answer(
+        self, name: str, answer: object, live: Live, ctx: object
+    ) -> Outcome:
+        """Answer the question of this name and go on with its run.
+
+        Raises:
+            BreadError: As `reply_to`, or `AGENT_NOT_FOUND`; the question stays open.
+        """
+        question = await find_question(self._kit.store, name)
+        row = await self._row(question.run_id)
+        agent = self._agent_of(row.agent_id)
+        live.agent_id = row.agent_id
+        ctx = self._ctx(row, ctx)
+        if await is_interrupted(row, self._kit):
+            await go_on(row, agent, self._kit, live, ctx=ctx)
+            row = await self._row(row.id)
+            question = await find_question(self._kit.store, question.id)
+        reply = Reply(checkpoint=question, row=row, agent=agent, answer=answer, ctx=ctx)
+        return await reply_to(reply, self._kit, live)
+
+    async def take_up(self, row: RunRow, live: Live, ctx: object) -> Outcome:
+        """Go on with an interrupted run where it broke off."""
+        agent = self._agent_of(row.agent_id)
+        return await go_on(row, agent, self._kit, live, ctx=self._ctx(row, ctx))
+
+    async def pending(self) -> list[PendingCall]:
+        """The open questions, oldest first; those whose time is over are refused."""
+        for question in await expired_questions(self._kit.store):
+            answer = {
+                "approved": False,
+                "declined": True,
+                "reason": "no answer in time",
+            }
+            await self.answer(question.id, answer, Live(question.agent_id), None)
+        return [PendingCall.of(c) for c in await open_questions(self._kit.store)]
+
+    async def end(self, row: RunRow) -> RunRow:
+        """End a run that waits or was interrupted.
+
+        Raises:
+            BreadError: `RUN_ENDED`, or `SESSION_BUSY` when another process works on it.
+        """
+        if row.status not in ("waiting", "working"):
+            raise _ended(row)
+        if row.status == "working" and not await is_interrupted(row, self._kit):
+            raise _elsewhere(row)
+        taken = await take_over(self._kit, row)
+        if taken is None:
+            raise _elsewhere(row)
+        live = Live(row.agent_id)
+        drive = await load_drive(self._kit, taken, self._any_agent(row), live=live)
+        await end_stopped(drive, "stopped", seal="[stopped]")
+        if not drive.scope.stream.taps:
+            self._kit.streams.pop(row.id, None)
+        return await self._row(row.id)
+
+    async def _row(self, run_id: str) -> RunRow:
+        row = await self._kit.store.get(RunRow, run_id)
+        if row is None:
+            raise BreadError(
+                "The run of this question is gone.",
+                code="RUN_NOT_FOUND",
+                why="its session was forgotten meanwhile.",
+                do="%bread pending",
+            )
+        return row
+
+    def _ctx(self, row: RunRow, ctx: object) -> object:
+        """A run's opaque data, looked up again where its names came from."""
+        if ctx is not None or not row.names or self.names is None:
+            return ctx
+        return self.names(row.names)
+
+    def _any_agent(self, row: RunRow) -> Agent:
+        """The run's agent; when it is gone, one that is good for ending the run."""
+        try:
+            return self._agent_of(row.agent_id)
+        except BreadError:
+            return Agent(model=row.override or "scripted:gone")
+
+
+def _ended(row: RunRow) -> BreadError:
+    return BreadError(
+        f"Run {row.handle} has ended.",
+        code="RUN_ENDED",
+        why=f"it is {row.status}.",
+        do=f"%bread show {row.handle}",
+    )
+
+
+def _elsewhere(row: RunRow) -> BreadError:
+    return BreadError(
+        f"Run {row.handle} is at work in another process.",
+        code="SESSION_BUSY",
+        why="only that process can stop it while it lives.",
+        do="stop it there",
+    )

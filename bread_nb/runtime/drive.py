@@ -1,0 +1,88 @@
+"""What one driver holds while it works on a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bread_nb.messages import Message, Usage
+from bread_nb.runtime.agent import Agent, ModelSource
+from bread_nb.runtime.hooks import Chain, chain_of
+from bread_nb.runtime.journal import Journal
+from bread_nb.runtime.outcome import Metrics
+from bread_nb.runtime.scope import Scope
+from bread_nb.stores.records import Call, RunRow
+from bread_nb.tools.lifecycle import HookContext
+
+__all__ = ["Drive", "common_fields"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Drive:
+    """An agent at work on a run in this process.
+
+    `stopping` says whether somebody asked for a clean end at the next boundary.
+    `spoken` is the text of the turn under way, `calls` are the calls of the turn as
+    this process knows them.
+    """
+
+    agent: Agent
+    scope: Scope
+    journal: Journal
+    stopping: Callable[[], bool]
+    model: ModelSource
+    input: object = None
+    spoken: list[str] = field(default_factory=list[str])
+    calls: list[Call] = field(default_factory=list[Call])
+
+    @property
+    def row(self) -> RunRow:
+        """The run as it is stored."""
+        return self.journal.row
+
+    @property
+    def history(self) -> list[Message]:
+        """The session's messages."""
+        return self.journal.history
+
+    @property
+    def chain(self) -> Chain:
+        """The hooks of the run."""
+        return chain_of(self.agent.hooks, self.scope)
+
+    def context(self, **more: object) -> HookContext:
+        """What the run's hooks are told."""
+        context = HookContext(
+            scope="agent",
+            agent_id=self.scope.agent_id,
+            run_id=self.scope.run_id,
+            session_id=self.scope.session_id,
+            skill=self.scope.skill,
+            store=self.scope.store,
+            ctx=self.scope.ctx,
+            input=self.input,
+        )
+        return context.but(**more)
+
+
+def common_fields(drive: Drive) -> dict[str, object]:
+    """The fields every outcome of a run carries."""
+    row = drive.row
+    usage = Usage(**row.usage)
+    return {
+        "text": row.text,
+        "messages": tuple(drive.history),
+        "usage": usage,
+        "stop_reason": row.stop_reason,
+        "model": row.model,
+        "files": tuple(row.files),
+        "run_id": row.id,
+        "session_id": row.session_id,
+        "handle": row.handle,
+        "metrics": Metrics(
+            turns=row.turn,
+            tool_calls=dict(row.calls),
+            tokens=usage,
+            duration_ms=row.worked_ms,
+        ),
+    }

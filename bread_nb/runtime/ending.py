@@ -1,0 +1,234 @@
+"""The ends of a run: finished, waiting, stopped at a bound, failed, cancelled.
+
+Every end leaves a history that can be sent again: each call has exactly one result,
+in call order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from bread_nb.base.ids import now_ms
+from bread_nb.base.wire import dumps
+from bread_nb.crumbs import ErrorInfo, GateHalted, HumanResumed, RunEnd, RunFailed
+from bread_nb.errors import BreadError, Halt
+from bread_nb.messages import Message, Text, ToolResult, assistant
+from bread_nb.runtime.drive import Drive, common_fields
+from bread_nb.runtime.outcome import Finished, PendingCall, Stopped, Suspended
+from bread_nb.stores.records import Call, Checkpoint, RunRow
+from bread_nb.stores.store import Claim, Step, Store
+
+__all__ = [
+    "end_cancelled",
+    "end_failed",
+    "end_finished",
+    "end_halted",
+    "end_stopped",
+    "end_suspended",
+    "last_calls",
+    "open_checkpoints",
+    "results_message",
+    "turn_calls",
+]
+
+CANCELLED = "cancelled by user"
+
+
+async def end_finished(
+    drive: Drive, output: object, *, message: Message | None = None
+) -> Finished:
+    """Finish: after-hooks, then one commit with the answer and the end.
+
+    Args:
+        drive: The run at work.
+        output: The output, checked.
+        message: The model's last message; without one, or when a hook replaces the
+            output, the history gets the output itself.
+    """
+    worked = drive.row.worked_ms
+    final = await drive.chain.after(drive.context(output=output, duration_ms=worked))
+    dumped = _dumped(drive, final)
+    replaced = message is None or final is not output
+    if replaced:
+        message = assistant(Text(_as_text(dumped)))
+    assert message is not None
+    if message.text or not replaced:
+        drive.history.append(message)
+    drive.scope.stream.stage(
+        RunEnd,
+        output=dumped,
+        duration_ms=drive.row.worked_ms,
+        files=list(drive.row.files) or None,
+    )
+    await drive.journal.commit(
+        drive.journal.release(),
+        status="finished",
+        output=dumped,
+        text=message.text or drive.row.text,
+    )
+    return Finished(output=final, **_fields(drive))
+
+
+async def end_suspended(drive: Drive) -> Suspended:
+    """Wait: the run is let go of and goes on when the last call is settled."""
+    waiting = await open_checkpoints(drive.scope.store, drive.row.id)
+    for checkpoint in waiting:
+        context = drive.context(
+            tool_name=checkpoint.tool_name, checkpoint_id=checkpoint.id
+        )
+        await drive.chain.on_suspend(context)
+    pending = tuple(PendingCall.of(checkpoint) for checkpoint in waiting)
+    return Suspended(pending=pending, **_fields(drive))
+
+
+async def end_stopped(
+    drive: Drive, reason: str, *, seal: str, note: str | None = None
+) -> Stopped:
+    """Stop at a bound, with the last text kept and open calls sealed."""
+    await _seal(drive, seal)
+    withdrawn = await _withdraw(drive, "the run was ended")
+    drive.scope.stream.stage(
+        RunEnd,
+        output=drive.row.text,
+        duration_ms=drive.row.worked_ms,
+        files=list(drive.row.files) or None,
+        stop_reason=reason,
+        note=note,
+    )
+    await drive.journal.commit(
+        *withdrawn,
+        drive.journal.release(),
+        status="stopped",
+        stop_reason=reason,
+    )
+    return Stopped(reason=reason, **_fields(drive))
+
+
+async def end_halted(drive: Drive, halt: Halt) -> Stopped:
+    """Stop because a rule said so."""
+    drive.scope.emit(GateHalted, rule=halt.rule, reason=halt.why or None)
+    reason = f"halt:{halt.rule}"
+    return await end_stopped(
+        drive, reason, seal=f"[halted:{halt.rule}]", note=halt.why or None
+    )
+
+
+async def end_failed(drive: Drive, error: BaseException) -> None:
+    """Fail: the error is told and kept; the caller raises it."""
+    await _seal(drive, "[failed: the run ended in an error]")
+    withdrawn = await _withdraw(drive, "the run failed")
+    info = ErrorInfo.of(error)
+    drive.scope.stream.stage(RunFailed, error=info)
+    redact = drive.scope.kit.redactor.text
+    await drive.journal.commit(
+        *withdrawn,
+        drive.journal.release(),
+        status="failed",
+        error={"code": info.code, "message": redact(info.message)},
+    )
+
+
+async def end_cancelled(drive: Drive) -> None:
+    """End now, because somebody said so; the text so far stays in the history."""
+    said = "".join(drive.spoken)
+    await _seal(drive, CANCELLED)
+    withdrawn = await _withdraw(drive, "the run was ended")
+    if said:
+        drive.history.append(assistant(Text(said)))
+    error = ErrorInfo("RUN_CANCELLED", "Stopped by you.")
+    drive.scope.stream.stage(RunFailed, error=error)
+    await drive.journal.commit(
+        *withdrawn,
+        drive.journal.release(),
+        status="cancelled",
+        text=said or drive.row.text,
+    )
+
+
+def last_calls(history: Sequence[Message]) -> Message | None:
+    """The last assistant message, when its calls have no results after it yet."""
+    if history and history[-1].role == "assistant" and history[-1].calls:
+        return history[-1]
+    return None
+
+
+async def turn_calls(store: Store, row: RunRow) -> list[Call]:
+    """The calls of a run's current turn, in call order."""
+    found = await store.query(Call, {"run_id": row.id, "turn": row.turn})
+    return sorted(found, key=lambda call: call.index)
+
+
+def results_message(calls: Sequence[Call]) -> Message:
+    """The results of a turn as one message, in call order."""
+    return Message(
+        "tool",
+        tuple(ToolResult(c.call_id, c.name, c.result, c.failed) for c in calls),
+    )
+
+
+async def _seal(drive: Drive, text: str) -> None:
+    if last_calls(drive.history) is None:
+        return
+    calls = await turn_calls(drive.scope.store, drive.row)
+    sealed = [
+        call
+        if call.status == "done"
+        else call.model_copy(update={"status": "done", "result": text, "failed": True})
+        for call in calls
+    ]
+    await drive.journal.commit(
+        *(
+            Claim(Call, call.id, {}, {"status": "done", "result": text, "failed": True})
+            for call in calls
+            if call.status != "done"
+        )
+    )
+    drive.history.append(results_message(sealed))
+
+
+async def open_checkpoints(store: Store, run_id: str) -> list[Checkpoint]:
+    """The questions of a run that nobody has answered, in call order."""
+    found = await store.query(Checkpoint, {"run_id": run_id, "status": "open"})
+    return sorted(found, key=lambda checkpoint: checkpoint.call)
+
+
+async def _withdraw(drive: Drive, why: str) -> list[Step]:
+    """Take back the open questions of a run that ends."""
+    change: dict[str, JsonValue] = {
+        "status": "withdrawn",
+        "ended": f"Withdrawn: {why}",
+        "settled_at": now_ms(),
+    }
+    steps: list[Step] = []
+    for checkpoint in await open_checkpoints(drive.scope.store, drive.row.id):
+        steps.append(Claim(Checkpoint, checkpoint.id, {"status": "open"}, change))
+        drive.scope.emit(
+            HumanResumed,
+            checkpoint_id=checkpoint.id,
+            response={"withdrawn": why},
+            kind=checkpoint.ask,
+        )
+    return steps
+
+
+def _dumped(drive: Drive, output: object) -> JsonValue:
+    try:
+        return drive.agent.returns.dump(output)
+    except (TypeError, ValueError) as error:
+        raise BreadError(
+            "The output cannot be stored.",
+            code="INVALID_OUTPUT",
+            why=f"{error}.",
+            do="return JSON values from after_run hooks and formats",
+        ) from None
+
+
+def _as_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else dumps(value)
+
+
+def _fields(drive: Drive) -> dict[str, Any]:
+    return cast("dict[str, Any]", common_fields(drive))

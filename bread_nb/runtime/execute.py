@@ -1,0 +1,323 @@
+"""Tool calls: decided in call order, then carried out together.
+
+One function decides and one carries out, for every call: live, approved, recovered.
+Hooks come first, then the gate on what the hooks left, then the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from pydantic import JsonValue
+
+from bread_nb.base.ids import monotonic, now_ms
+from bread_nb.base.wire import json_safe
+from bread_nb.crumbs import (
+    ErrorInfo,
+    GateDecided,
+    ToolCalled,
+    ToolFailed,
+    ToolPartial,
+    ToolReturned,
+)
+from bread_nb.errors import BreadError, Halt, ToolError, ValidationError, closest
+from bread_nb.governance.verdict import Action, Allow, Ask, Deny, HaltRun, Verdict
+from bread_nb.runtime.grants import granted
+from bread_nb.runtime.hooks import Chain, Recovered, chain_of, guarded
+from bread_nb.runtime.invoke import invoke, progress_value, tool_context
+from bread_nb.runtime.results import (
+    bounded,
+    error_text,
+    fenced,
+    plain_result,
+    unknown_tool,
+)
+from bread_nb.runtime.scope import Scope
+from bread_nb.runtime.toolbox import Toolbox
+from bread_nb.runtime.turn import elapsed_ms
+from bread_nb.stores.records import Call
+from bread_nb.tools.credentials import Credentials, gather_credentials
+from bread_nb.tools.lifecycle import HookContext
+from bread_nb.tools.tool import Tool
+
+__all__ = [
+    "Decision",
+    "Done",
+    "Go",
+    "Wait",
+    "carry_out",
+    "consider",
+    "decide",
+    "settled",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A call that has its result."""
+
+    call: Call
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Go:
+    """A call that may run: its tool, its checked arguments, its hooks."""
+
+    call: Call
+    tool: Tool
+    values: Mapping[str, object]
+    chain: Chain
+    context: HookContext
+    credentials: Credentials
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """A call that needs a person first."""
+
+    call: Call
+    tool: Tool
+    ask: Ask | None = None
+
+
+Decision = Done | Go | Wait
+
+
+async def decide(call: Call, toolbox: Toolbox, scope: Scope) -> Decision:
+    """What becomes of a call that a model has just asked for.
+
+    Raises:
+        Halt: When the gate ends the run.
+        BaseException: What a before-hook raised.
+    """
+    tool = toolbox.tools.get(call.name)
+    if tool is not None and call.decided:
+        return await consider(
+            call, toolbox, scope, approved=call.checkpoint_id is not None
+        )
+    if tool is None:
+        near = closest(call.name, toolbox.names)
+        return _rejected(call, scope, unknown_tool(call.name, toolbox.names, near))
+    problem = _misfit(call, tool)
+    if problem is not None:
+        return _rejected(call, scope, problem)
+    if tool.is_human:
+        return Wait(call=call, tool=tool)
+    credentials = await _credentials(tool, scope)
+    context = _context(call, tool, scope, credentials)
+    chain = chain_of(tool.hooks, scope)
+    value, short = await chain.before(context)
+    call = call.model_copy(update={"args": _mapping(value, tool)})
+    if short is not None:
+        return await _short_circuit(call, chain, context.but(input=value), short.output)
+    if _misfit(call, tool) is not None:
+        raise _bad_rewrite(tool, _misfit(call, tool) or "")
+    return await consider(call, toolbox, scope, approved=False)
+
+
+async def consider(
+    call: Call, toolbox: Toolbox, scope: Scope, *, approved: bool
+) -> Decision:
+    """What the gate says of a call whose arguments the hooks have left.
+
+    Raises:
+        Halt: When the gate ends the run.
+    """
+    tool = toolbox.tools[call.name]
+    verdict = await _verdict(call, tool, toolbox, scope, approved)
+    match verdict:
+        case Deny(rule=rule, reason=reason):
+            return _denied(call, scope, rule, reason)
+        case HaltRun(rule=rule, reason=reason):
+            raise Halt(rule, why=reason)
+        case Ask():
+            return Wait(call=call, tool=tool, ask=verdict)
+        case Allow():
+            credentials = await _credentials(tool, scope)
+            return Go(
+                call=call,
+                tool=tool,
+                values=cast("dict[str, object]", tool.arguments.validate(call.args)),
+                chain=chain_of(tool.hooks, scope),
+                context=_context(call, tool, scope, credentials),
+                credentials=credentials,
+            )
+
+
+async def _verdict(
+    call: Call, tool: Tool, toolbox: Toolbox, scope: Scope, approved: bool
+) -> Verdict:
+    action = Action(
+        agent_id=scope.agent_id,
+        run_id=scope.run_id,
+        session_id=scope.session_id,
+        origin=tool.origin,
+        args=call.args,
+        effect=tool.effect,
+        approved=approved,
+        ctx=scope.ctx,
+    )
+    verdict = scope.kit.gate.decide(action, toolbox.permissions)
+    if isinstance(verdict, Ask) and not verdict.always:
+        rule = await granted(action, scope)
+        if rule is not None:
+            return Allow(rule)
+    return verdict
+
+
+async def carry_out(go: Go, scope: Scope) -> Call:
+    """Run an allowed call; the result is the call with its result in it.
+
+    Raises:
+        Halt: When the tool ends the run.
+        BaseException: What an after-hook raised.
+    """
+    call, since = go.call, monotonic()
+    names = {"tool_call_id": call.call_id, "tool_name": call.name}
+    scope.emit(ToolCalled, args=call.args, **names)
+
+    async def attempt(_: int) -> object:
+        value = await invoke(go.tool, go.values, context, partial)
+        return plain_result(value, go.tool)
+
+    def partial(value: object) -> None:
+        scope.emit(ToolPartial, result=progress_value(value, go.tool), **names)
+
+    context = tool_context(scope, call.call_id, go.credentials)
+    handling = go.tool.error_handling
+    policy = handling.retry if handling else None
+    try:
+        value = await guarded(attempt, go.chain, go.context, policy=policy)
+    except Halt:
+        _failed(scope, names, ToolError(f"{go.tool.name} ended the run."), since)
+        raise
+    except BreadError as error:
+        _failed(scope, names, error, since)
+        return settled(call, error_text(error), failed=True)
+    except asyncio.CancelledError:
+        _failed(scope, names, _cut_short(), since)
+        raise
+    if isinstance(value, Recovered):
+        value = plain_result(value.output, go.tool)
+    duration = elapsed_ms(since)
+    done = go.context.but(output=value, duration_ms=duration)
+    final = plain_result(await go.chain.after(done), go.tool)
+    shown = await bounded(scope.kit.redactor.known(final), scope)
+    scope.emit(ToolReturned, result=shown, duration_ms=duration, **names)
+    return settled(call, _for_model(shown, go))
+
+
+def _for_model(value: JsonValue, go: Go) -> JsonValue:
+    if go.tool.untrusted:
+        value = fenced(value, go.tool.name)
+    if not go.note:
+        return value
+    if isinstance(value, str):
+        return f"[{go.note}]\n{value}"
+    return {"note": go.note, "result": value}
+
+
+async def _short_circuit(
+    call: Call, chain: Chain, context: HookContext, output: object
+) -> Done:
+    value = json_safe(await chain.after(context.but(output=output, duration_ms=0)))
+    return Done(settled(call, value))
+
+
+def settled(call: Call, result: JsonValue, *, failed: bool = False) -> Call:
+    """The call with its result in it; it never runs again."""
+    return call.model_copy(
+        update={
+            "status": "done",
+            "result": result,
+            "failed": failed,
+            "ended_at": now_ms(),
+        }
+    )
+
+
+def _rejected(call: Call, scope: Scope, problem: str) -> Done:
+    names = {"tool_call_id": call.call_id, "tool_name": call.name}
+    shown: JsonValue = call.args if call.broken is None else call.broken
+    scope.emit(ToolCalled, args=shown, **names)
+    scope.emit(
+        ToolFailed, error=ErrorInfo("TOOL_ERROR", problem), duration_ms=0, **names
+    )
+    return Done(settled(call, problem, failed=True))
+
+
+def _denied(call: Call, scope: Scope, rule: str, reason: str) -> Done:
+    names = {"tool_call_id": call.call_id, "tool_name": call.name}
+    scope.emit(GateDecided, decision="deny", rule=rule, reason=reason, **names)
+    scope.emit(ToolFailed, error=ErrorInfo("DENIED", reason), duration_ms=0, **names)
+    done = settled(call, reason, failed=True)
+    return Done(done.model_copy(update={"refused_by": "gate"}))
+
+
+def _failed(
+    scope: Scope, names: Mapping[str, str], error: BreadError, since: float
+) -> None:
+    info = ErrorInfo.of(error)
+    scope.emit(ToolFailed, error=info, duration_ms=elapsed_ms(since), **names)
+
+
+def _cut_short() -> BreadError:
+    return BreadError("cancelled by user", code="RUN_CANCELLED")
+
+
+def _misfit(call: Call, tool: Tool) -> str | None:
+    """Why the arguments cannot be used, or None."""
+    if call.broken is not None:
+        return "The arguments are not a JSON object; send them again, complete."
+    try:
+        tool.arguments.validate(call.args)
+    except ValidationError as error:
+        return f"The arguments do not fit {tool.name}. {'; '.join(error.problems)}"
+    return None
+
+
+def _mapping(value: object, tool: Tool) -> dict[str, JsonValue]:
+    safe = json_safe(value)
+    if isinstance(safe, dict):
+        return safe
+    raise _bad_rewrite(tool, f"it is {type(value).__name__}, not a mapping")
+
+
+def _bad_rewrite(tool: Tool, why: str) -> BreadError:
+    return BreadError(
+        f"A before_run hook left arguments that {tool.name} cannot take.",
+        code="INVALID_HOOK_RESULT",
+        why=f"{why}.",
+        do="return Continue({...}) with the tool's own argument names",
+    )
+
+
+async def _credentials(tool: Tool, scope: Scope) -> Credentials:
+    own = (tool.credential_source,) if tool.credential_source else ()
+    found = await gather_credentials(
+        tool.credentials, (*own, *scope.kit.credential_sources)
+    )
+    scope.kit.redactor.learn(*found.known())
+    return found
+
+
+def _context(
+    call: Call, tool: Tool, scope: Scope, credentials: Credentials
+) -> HookContext:
+    return HookContext(
+        scope="tool",
+        agent_id=scope.agent_id,
+        run_id=scope.run_id,
+        session_id=scope.session_id,
+        skill=scope.skill,
+        tool_name=call.name,
+        call_id=call.call_id,
+        credentials=credentials,
+        store=scope.store,
+        ctx=scope.ctx,
+        input=dict(call.args),
+    )

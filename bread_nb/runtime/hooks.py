@@ -1,0 +1,202 @@
+"""The one chain runner of all hooks: scoped hook, then plugins, then the project."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from bread_nb.base.retry import RetryPolicy, retrying
+from bread_nb.crumbs import ErrorInfo
+from bread_nb.errors import BreadError, Halt, ProviderError, TimeoutError
+from bread_nb.runtime.scope import Scope
+from bread_nb.tools.lifecycle import (
+    Continue,
+    Fail,
+    Hook,
+    HookContext,
+    HookResult,
+    Hooks,
+    Recover,
+    Replace,
+    Retry,
+    ShortCircuit,
+)
+
+__all__ = [
+    "TRANSIENT",
+    "Chain",
+    "Recovered",
+    "as_bread_error",
+    "chain_of",
+    "guarded",
+]
+
+T = TypeVar("T")
+TRANSIENT = RetryPolicy(
+    attempts=3, backoff=0.5, multiplier=2, jitter=0.2, retry_on="transient"
+)
+_UNMARKED = frozenset({"AGENT_ERROR", "TOOL_ERROR", "TASK_ERROR"})
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """What an error hook put in place of a failure."""
+
+    output: object
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The hooks of one run, task or call, in the order they are asked."""
+
+    hooks: tuple[Hooks, ...]
+
+    def _each(self, name: str) -> list[Hook]:
+        found = (getattr(hooks, name) for hooks in self.hooks)
+        return [hook for hook in found if hook is not None]
+
+    async def before(self, context: HookContext) -> tuple[object, ShortCircuit | None]:
+        """The input the hooks leave, and the short-circuit that ends it, if any."""
+        value = context.input
+        for hook in self._each("before_run"):
+            match await _call(hook, context.but(input=value)):
+                case Continue(input=changed):
+                    value = changed
+                case ShortCircuit() as short:
+                    return value, short
+                case None:
+                    continue
+                case other:
+                    raise _wrong("before_run", other, "Continue, ShortCircuit or None")
+        return value, None
+
+    async def after(self, context: HookContext) -> object:
+        """The output the hooks leave."""
+        value = context.output
+        for hook in self._each("after_run"):
+            match await _call(hook, context.but(output=value)):
+                case Replace(output=changed):
+                    value = changed
+                case None:
+                    continue
+                case other:
+                    raise _wrong("after_run", other, "Replace or None")
+        return value
+
+    async def on_error(self, context: HookContext) -> Recover | Retry | Fail | None:
+        """The first answer of a hook, or None when no hook has one."""
+        for hook in self._each("on_error"):
+            match await _call(hook, context):
+                case Recover() | Retry() | Fail() as answer:
+                    return answer
+                case None:
+                    continue
+                case other:
+                    raise _wrong("on_error", other, "Recover, Retry, Fail or None")
+        return None
+
+    async def on_suspend(self, context: HookContext) -> None:
+        """Tell every hook that the run waits."""
+        for hook in self._each("on_suspend"):
+            await _call(hook, context)
+
+
+def chain_of(own: Hooks | None, scope: Scope) -> Chain:
+    """The chain of one scope: its own hooks, then those all runs share."""
+    first = () if own is None else (own,)
+    return Chain((*first, *scope.kit.hooks))
+
+
+async def _call(hook: Hook, context: HookContext) -> HookResult:
+    answer = hook(context)
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+def _wrong(place: str, answer: object, expected: str) -> BreadError:
+    return BreadError(
+        f"A {place} hook returned {type(answer).__name__}.",
+        code="INVALID_HOOK_RESULT",
+        why=f"{place} may return {expected}.",
+        do="from bread_nb import Continue, ShortCircuit, Replace, Recover, Retry, Fail",
+    )
+
+
+def as_bread_error(error: BaseException, code: str) -> BreadError:
+    """The error itself when it has a code, else one that names its type."""
+    if isinstance(error, BreadError):
+        return error
+    info = ErrorInfo.of(error)
+    wrapped = BreadError(info.message, code=code)
+    wrapped.__cause__ = error
+    return wrapped
+
+
+async def guarded(
+    operation: Callable[[int], Awaitable[T]],
+    chain: Chain,
+    context: HookContext,
+    *,
+    policy: RetryPolicy | None,
+    default: RetryPolicy | None = None,
+    on_retry: Callable[[BreadError, int, int, float], None] | None = None,
+) -> T | Recovered:
+    """Run an operation; on failure ask the hooks, then the policy.
+
+    Args:
+        operation: Called with the number of the try; raises `BreadError`s.
+        chain: Whose `on_error` is asked at each failure.
+        context: What the hooks are told.
+        policy: The retry somebody configured, if any.
+        default: The retry that holds when nobody configured one.
+        on_retry: Told of the error, the failed try, the tries in all and the wait.
+    """
+    recovered: list[Recovered] = []
+    hook_retries = 0
+
+    async def decide(error: BreadError, attempt: int) -> float | None:
+        nonlocal hook_retries
+        answer = await chain.on_error(context.but(error=error))
+        match answer:
+            case Recover(output=output):
+                recovered.append(Recovered(output))
+                return None
+            case Fail(error=other):
+                raise as_bread_error(other, "AGENT_ERROR") from error
+            case _:
+                pass
+        used = policy or default
+        tries = attempt - hook_retries
+        if policy is None and isinstance(answer, Retry) and hook_retries == 0:
+            hook_retries = 1
+            wait, most = 0.0, attempt + 1
+        elif used is None or tries >= used.attempts:
+            return None
+        elif isinstance(answer, Retry) or _default_retry(used, error, policy):
+            wait, most = used.delay(tries, error), used.attempts + hook_retries
+        else:
+            return None
+        if on_retry is not None:
+            on_retry(error, attempt, most, wait)
+        return wait
+
+    try:
+        return await retrying(operation, decide)
+    except Halt:
+        raise
+    except BreadError:
+        if recovered:
+            return recovered[0]
+        raise
+
+
+def _default_retry(
+    used: RetryPolicy, error: BreadError, policy: RetryPolicy | None
+) -> bool:
+    if policy is None:
+        transient = isinstance(error, ProviderError | TimeoutError)
+        return transient and error.retryable
+    if policy.retry_on == "any":
+        return error.retryable or error.code in _UNMARKED
+    return used.covers(error)

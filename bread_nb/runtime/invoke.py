@@ -1,0 +1,143 @@
+"""Running a tool's function: on a worker thread, on the loop, or step by step."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
+from typing import Any, cast
+
+from bread_nb.errors import BreadError, Halt, ToolError
+from bread_nb.runtime.results import plain_result
+from bread_nb.runtime.scope import Scope
+from bread_nb.tools.credentials import Credentials
+from bread_nb.tools.tool import Tool, ToolContext
+
+__all__ = ["invoke", "progress_value", "tool_context"]
+
+_OVER = object()
+
+
+async def invoke(
+    tool: Tool,
+    args: Mapping[str, object],
+    context: ToolContext,
+    partial: Callable[[object], None],
+) -> object:
+    """Call the function with checked arguments; `partial` gets each progress value.
+
+    Raises:
+        Halt: When the tool halts the run.
+        BreadError: Its own, or a `ToolError` naming the exception's type.
+    """
+    keywords = dict(args)
+    if tool.context_parameter:
+        keywords[tool.context_parameter] = context
+    try:
+        return await _by_manner(tool, keywords, context.cancelled, partial)
+    except (Halt, BreadError):
+        raise
+    except Exception as error:
+        raise _tool_error(tool, error) from error
+
+
+async def _by_manner(
+    tool: Tool,
+    keywords: Mapping[str, Any],
+    cancelled: threading.Event,
+    partial: Callable[[object], None],
+) -> object:
+    fn = cast("Callable[..., Any]", tool.fn)
+    try:
+        match tool.manner:
+            case "async":
+                return await fn(**keywords)
+            case "async_steps":
+                return await _async_steps(fn(**keywords), partial)
+            case "steps":
+                return await _steps(fn(**keywords), partial)
+            case _:
+                value = await asyncio.to_thread(lambda: fn(**keywords))
+                return await value if inspect.isawaitable(value) else value
+    except asyncio.CancelledError:
+        cancelled.set()
+        raise
+
+
+async def _async_steps(
+    steps: AsyncGenerator[object, None], partial: Callable[[object], None]
+) -> object:
+    last: object = None
+    try:
+        async for value in steps:
+            last = value
+            partial(value)
+    finally:
+        await steps.aclose()
+    return last
+
+
+async def _steps(
+    steps: Generator[object, None, object], partial: Callable[[object], None]
+) -> object:
+    last: object = None
+    while True:
+        value, returned = await asyncio.to_thread(_next, steps)
+        if value is _OVER:
+            return last if returned is None else returned
+        last = value
+        partial(value)
+
+
+def _next(steps: Generator[object, None, object]) -> tuple[object, object]:
+    try:
+        return next(steps), None
+    except StopIteration as stop:
+        return _OVER, stop.value
+
+
+def _tool_error(tool: Tool, error: Exception) -> ToolError:
+    text = str(error)
+    kind = type(error).__name__
+    return ToolError(
+        f"{tool.name} raised {kind}: {text}" if text else f"{tool.name} raised {kind}.",
+        why=_place(tool, error),
+        context={"tool_name": tool.leaf},
+    )
+
+
+def _place(tool: Tool, error: Exception) -> str:
+    """The file and line inside the tool's own module where it went wrong."""
+    code = getattr(tool.fn, "__code__", None)
+    trace, place = error.__traceback__, ""
+    while trace is not None and code is not None:
+        if trace.tb_frame.f_code.co_filename == code.co_filename:
+            name = code.co_filename.replace("\\", "/").split("/")
+            shown = "/".join(name[-2:]) if name[-1].endswith(".py") else "the cell"
+            shown = "the cell" if "ipykernel" in code.co_filename else shown
+            place = f"{shown} line {trace.tb_lineno}."
+        trace = trace.tb_next
+    return place
+
+
+def tool_context(scope: Scope, call_id: str, credentials: Credentials) -> ToolContext:
+    """What a tool of this run is told."""
+    return ToolContext(
+        agent_id=scope.agent_id,
+        run_id=scope.run_id,
+        session_id=scope.session_id,
+        call_id=call_id,
+        ctx=scope.ctx,
+        credentials=credentials,
+        blob_store=scope.kit.blob_store,
+        store=scope.store,
+    )
+
+
+def progress_value(value: object, tool: Tool) -> object:
+    """A progress value as JSON, or its text when it has no JSON form."""
+    try:
+        return plain_result(value, tool)
+    except ToolError:
+        return str(value)

@@ -1,0 +1,85 @@
+"""Who drives a run: a process, known to be alive or dead.
+
+On this machine a process is alive while its number is in use and it was born when the
+lease says. On another machine it is alive while its lease is renewed.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from pathlib import Path
+
+from bread_nb.base.ids import new_id, now_ms
+from bread_nb.stores.records import Lease
+from bread_nb.stores.store import Store
+
+__all__ = ["Owner", "lease_alive"]
+
+_SILENT_MS = 60_000
+_BEAT_MS = 10_000
+
+
+class Owner:
+    """This process as a driver of runs; its lease is stored at the first use."""
+
+    def __init__(self) -> None:
+        self._lease: Lease | None = None
+
+    @property
+    def id(self) -> str:
+        """The id of this process's lease."""
+        return self._current().id
+
+    def due(self) -> Lease | None:
+        """The lease to be stored now, when it is new or has not been renewed lately."""
+        lease = self._current()
+        now = now_ms()
+        if now - lease.beat_at < _BEAT_MS:
+            return None
+        self._lease = lease.model_copy(update={"beat_at": now})
+        return self._lease
+
+    def _current(self) -> Lease:
+        if self._lease is None or self._lease.pid != os.getpid():
+            self._lease = Lease(
+                id=new_id(),
+                created_at=now_ms(),
+                beat_at=-_BEAT_MS,
+                host=platform.node(),
+                pid=os.getpid(),
+                born=_birth(os.getpid()) or "",
+            )
+        return self._lease
+
+
+async def lease_alive(store: Store, lease_id: str | None) -> bool:
+    """Whether the process behind a lease is still there to go on."""
+    if lease_id is None:
+        return False
+    lease = await store.get(Lease, lease_id)
+    if lease is None:
+        return False
+    if lease.host == platform.node():
+        born = _birth(lease.pid)
+        return born is not None and born == lease.born
+    return now_ms() - lease.beat_at < _SILENT_MS
+
+
+def _birth(pid: int) -> str | None:
+    """When a process began, as a text that only it has; None when there is none."""
+    stat = Path(f"/proc/{pid}/stat")
+    if stat.parent.parent.exists() and Path("/proc/self/stat").exists():
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            return None
+        return None if fields[0] in "ZX" else fields[19]
+    asked = subprocess.run(
+        ["ps", "-o", "lstart=", "-p", str(pid)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return asked.stdout.strip() or None

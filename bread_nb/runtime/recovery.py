@@ -1,0 +1,197 @@
+"""Runs taken up again: loaded from the store, by whoever may drive them now.
+
+After a crash what is finished stays finished. A call that may have happened runs again
+only if its tool says that this is safe; otherwise a person is asked what happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from pydantic import JsonValue
+
+from bread_nb.crumbs import HumanRequired
+from bread_nb.errors import BreadError
+from bread_nb.messages import Message, from_json
+from bread_nb.runtime.agent import Agent
+from bread_nb.runtime.drive import Drive
+from bread_nb.runtime.ending import last_calls, turn_calls
+from bread_nb.runtime.journal import Journal
+from bread_nb.runtime.leases import lease_alive
+from bread_nb.runtime.pending import ask_outcome, notify, stage_question
+from bread_nb.runtime.run import Live
+from bread_nb.runtime.scope import Kit, Scope
+from bread_nb.runtime.stream import CrumbStream
+from bread_nb.runtime.toolbox import assemble
+from bread_nb.stores.records import Call, RunRow, crumb_log, message_log
+from bread_nb.stores.store import Claim, Put, Step, Store
+
+__all__ = [
+    "history_of",
+    "interrupted",
+    "is_interrupted",
+    "load_drive",
+    "recover",
+    "scope_of",
+    "take_over",
+]
+
+_TRIES = 20
+
+
+async def interrupted(kit: Kit) -> list[RunRow]:
+    """The runs that nobody works on any more, oldest first."""
+    rows = await kit.store.query(RunRow, {"status": "working"})
+    rows += await kit.store.query(RunRow, {"status": "waiting"})
+    found = [row for row in rows if await is_interrupted(row, kit)]
+    return sorted(found, key=lambda row: (row.created_at, row.id))
+
+
+async def is_interrupted(row: RunRow, kit: Kit) -> bool:
+    """Whether the process that worked on a run is gone."""
+    if row.id in kit.streams:
+        return False
+    if row.status == "working":
+        mine = row.owner == kit.owner.id
+        return mine or not await lease_alive(kit.store, row.owner)
+    if row.status == "waiting":
+        return row.open == 0 or await _orphaned(kit.store, row)
+    return False
+
+
+async def _orphaned(store: Store, row: RunRow) -> bool:
+    """Whether a call of a waiting run was being carried out by a process now dead."""
+    for call in await turn_calls(store, row):
+        if call.status == "running" and not await lease_alive(store, call.owner):
+            return True
+    return False
+
+
+async def history_of(scope: Scope, *, fresh: bool = False) -> tuple[list[Message], int]:
+    """A session's messages, and how many of them are stored."""
+    if fresh:
+        return [], 0
+    entries = await scope.store.read(message_log(scope.session_id))
+    try:
+        return [from_json(entry.value) for entry in entries], len(entries)
+    except (ValueError, TypeError) as error:
+        raise BreadError(
+            f"Session {scope.session_id!r} cannot be read.",
+            code="STORE_CORRUPT",
+            why=f"one of its messages is damaged: {error}.",
+            do="use another session",
+        ) from None
+
+
+async def scope_of(
+    kit: Kit, row: RunRow, agent: Agent | None, *, ctx: object = None
+) -> Scope:
+    """The scope of a stored run; its crumbs are numbered on."""
+    stream = kit.streams.get(row.id)
+    if stream is None:
+        stream = CrumbStream(
+            row.agent_id, row.id, row.session_id, redactor=kit.redactor
+        ).listened(kit.publish)
+        newest = await kit.store.read(crumb_log(row.id), newest=1)
+        stream.seq = newest[0].seq if newest else 0
+        stream = kit.streams.setdefault(row.id, stream)
+    return Scope(
+        kit=kit,
+        agent_id=row.agent_id,
+        run_id=row.id,
+        session_id=row.session_id,
+        stream=stream,
+        ctx=ctx,
+        skill=row.skill,
+        hooks=agent.hooks if agent else None,
+    )
+
+
+async def load_drive(
+    kit: Kit, row: RunRow, agent: Agent, *, live: Live, ctx: object = None
+) -> Drive:
+    """A driver for a stored run, as far as the store knows it."""
+    scope = await scope_of(kit, row, agent, ctx=ctx)
+    history, stored = await history_of(scope)
+    return Drive(
+        agent=agent,
+        scope=scope,
+        journal=Journal(scope, row, history, stored),
+        stopping=lambda: live.stop_requested,
+        model=row.override or agent.model,
+        input=row.input,
+    )
+
+
+async def take_over(kit: Kit, row: RunRow, **expect: JsonValue) -> RunRow | None:
+    """Become the driver of a run that is as expected; None when it is not any more."""
+    change: dict[str, JsonValue] = {
+        "status": "working",
+        "owner": kit.owner.id,
+        "fence": row.fence + 1,
+    }
+    if expect.get("open") == 0:
+        change["open"] = 1
+    guard = {"fence": row.fence, **expect}
+    steps: list[Step] = [Claim(RunRow, row.id, guard, change)]
+    if lease := kit.owner.due():
+        steps.append(Put(lease))
+    if await kit.store.atomic(*steps) is None:
+        return None
+    return row.model_copy(update=change)
+
+
+async def recover(drive: Drive) -> None:
+    """Sort out the calls of an interrupted turn; this process drives the run already.
+
+    Raises:
+        BreadError: `RUN_LOST` when another process has taken the run meanwhile.
+    """
+    for _ in range(_TRIES):
+        calls = await turn_calls(drive.scope.store, drive.row)
+        if not calls or last_calls(drive.history) is None:
+            return
+        try:
+            await _sort_out(drive, calls)
+            return
+        except BreadError as error:
+            now = await drive.scope.store.get(RunRow, drive.row.id)
+            if error.code != "RUN_LOST" or not now or now.fence != drive.row.fence:
+                raise
+
+
+async def _sort_out(drive: Drive, calls: Sequence[Call]) -> None:
+    """One commit: what may run again, what a person must tell, what is still open.
+
+    It fails when a call was settled by somebody else in the meantime.
+    """
+    toolbox = await assemble(drive.agent, drive.scope)
+    steps: list[Step] = [Claim(Call, c.id, {"status": c.status}, {}) for c in calls]
+    asked: list[HumanRequired] = []
+    for call in calls:
+        if not await _abandoned(drive, call):
+            continue
+        tool = toolbox.tools.get(call.name)
+        if tool is not None and tool.idempotent:
+            steps.append(Claim(Call, call.id, {}, {"status": "ready"}))
+            continue
+        schema = tool.output.json if tool is not None and tool.output else None
+        checkpoint = ask_outcome(call, drive.row.handle, cast("JsonValue", schema))
+        asked.append(stage_question(checkpoint, drive.scope))
+        change: dict[str, JsonValue] = {
+            "status": "waiting",
+            "checkpoint_id": checkpoint.id,
+        }
+        steps += [Put(checkpoint), Claim(Call, call.id, {}, change)]
+    unsettled = sum(call.status != "done" for call in calls)
+    await drive.journal.commit(*steps, open=unsettled + 1)
+    notify(asked, drive.scope)
+
+
+async def _abandoned(drive: Drive, call: Call) -> bool:
+    """Whether the call was being carried out by a process that is gone."""
+    if call.status != "running":
+        return False
+    mine = call.owner == drive.scope.kit.owner.id
+    return mine or not await lease_alive(drive.scope.store, call.owner)

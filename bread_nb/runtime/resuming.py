@@ -1,0 +1,351 @@
+"""Answers to checkpoints: claimed once, carried out, and the run goes on.
+
+There is no other way to answer. Whoever closes the last open call of a turn drives the
+run on; everybody else returns `Suspended`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue
+
+from bread_nb.base.ids import now_ms
+from bread_nb.base.wire import dumps, json_safe
+from bread_nb.crumbs import HumanResumed
+from bread_nb.errors import BreadError, Halt
+from bread_nb.messages import Usage
+from bread_nb.runtime.agent import Agent
+from bread_nb.runtime.answers import (
+    Approve,
+    Failed,
+    Give,
+    Refuse,
+    RunIt,
+    read_answer,
+)
+from bread_nb.runtime.ending import (
+    end_cancelled,
+    end_failed,
+    end_halted,
+    open_checkpoints,
+)
+from bread_nb.runtime.execute import Done, Go, Wait, consider, settled
+from bread_nb.runtime.grants import grant_for
+from bread_nb.runtime.journal import store_crumbs
+from bread_nb.runtime.outcome import Outcome, PendingCall, Suspended
+from bread_nb.runtime.pending import notify, question, stage_question
+from bread_nb.runtime.recovery import load_drive, recover, scope_of, take_over
+from bread_nb.runtime.results import refusal_text
+from bread_nb.runtime.run import Live
+from bread_nb.runtime.runner import drive_on, mark_running, run_together, settle_call
+from bread_nb.runtime.scope import Kit, Scope
+from bread_nb.runtime.toolbox import Toolbox, assemble
+from bread_nb.stores.records import Call, Checkpoint, Grant, RunRow
+from bread_nb.stores.store import Claim, Put, Step
+
+__all__ = ["Reply", "go_on", "not_open", "reply_to"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """An answer on its way: to which call, of which agent, with what."""
+
+    checkpoint: Checkpoint
+    row: RunRow
+    agent: Agent
+    answer: object
+    ctx: object = None
+
+
+async def reply_to(reply: Reply, kit: Kit, live: Live) -> Outcome:
+    """Settle a checkpoint and go on with the run if it was the last open one.
+
+    Raises:
+        BreadError: `CHECKPOINT_NOT_FOUND` when somebody was faster, `INVALID_ANSWER`,
+            `FORM_CHANGED` or `EDIT_REFUSED` when the call still waits.
+    """
+    scope = await scope_of(kit, reply.row, reply.agent, ctx=reply.ctx)
+    live.run_id, live.handle = reply.row.id, reply.row.handle
+    scope.stream.taps.append(live)
+    try:
+        settlement = await _prepare(reply, scope)
+        if settlement is None:
+            return await _still_waiting(reply.row, scope)
+        await _claim(settlement, scope)
+        row = reply.row
+        try:
+            await _carry_out(settlement, scope)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
+            return await _end_with(error, reply, kit, live)
+        row = await kit.store.get(RunRow, row.id) or row
+        taken = await take_over(kit, row, status="waiting", open=0)
+        if taken is None:
+            return await _still_waiting(row, scope)
+        return await drive_on(
+            await load_drive(kit, taken, reply.agent, live=live, ctx=reply.ctx)
+        )
+    finally:
+        _let_go(scope, live)
+
+
+async def go_on(
+    row: RunRow, agent: Agent, kit: Kit, live: Live, *, ctx: object = None
+) -> Outcome:
+    """Take up an interrupted run where it broke off.
+
+    Raises:
+        BreadError: `RUN_LOST` when another process was faster.
+    """
+    taken = await take_over(kit, row)
+    if taken is None:
+        raise BreadError(
+            f"Run {row.handle} was taken up by somebody else.",
+            code="RUN_LOST",
+            why="another process was faster.",
+            do=f"%bread show {row.handle}",
+        )
+    drive = await load_drive(kit, taken, agent, live=live, ctx=ctx)
+    live.run_id, live.handle = taken.id, taken.handle
+    drive.scope.stream.taps.append(live)
+    try:
+        await recover(drive)
+        return await drive_on(drive)
+    finally:
+        _let_go(drive.scope, live)
+
+
+def _let_go(scope: Scope, live: Live) -> None:
+    scope.stream.taps.remove(live)
+    if not scope.stream.taps:
+        scope.kit.streams.pop(scope.run_id, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Settlement:
+    """A checked answer: the call's result, or the call that may run now."""
+
+    reply: Reply
+    decision: Done | Go
+    edited: dict[str, JsonValue] | None = None
+    grant: Grant | None = None
+
+
+async def _prepare(reply: Reply, scope: Scope) -> _Settlement | None:
+    """Check the answer; None when the question had to be asked anew.
+
+    Nothing is changed when it raises: the call still waits.
+    """
+    checkpoint = reply.checkpoint
+    toolbox = await assemble(reply.agent, scope)
+    answer = read_answer(checkpoint, reply.answer, toolbox)
+    call = await scope.store.get(Call, checkpoint.call)
+    if call is None or call.status != "waiting":
+        raise not_open(checkpoint.id, checkpoint)
+    match answer:
+        case Refuse(reason=reason, declined=declined):
+            text = refusal_text(reason, "declined" if declined else "rejected")
+            done = settled(call, text, failed=True)
+            refused = done.model_copy(update={"refused_by": "human"})
+            return _Settlement(reply=reply, decision=Done(refused))
+        case Give(value=value):
+            return _Settlement(reply=reply, decision=Done(settled(call, value)))
+        case Failed():
+            text = "The call was cut off; nobody can tell whether it happened."
+            done = settled(call, text, failed=True)
+            return _Settlement(reply=reply, decision=Done(done))
+        case Approve() | RunIt():
+            if _tool_changed(checkpoint, toolbox):
+                await _ask_anew(checkpoint, call, toolbox, scope)
+                return None
+            return await _consent(reply, answer, call, toolbox, scope)
+
+
+async def _consent(
+    reply: Reply,
+    answer: Approve | RunIt,
+    call: Call,
+    toolbox: Toolbox,
+    scope: Scope,
+) -> _Settlement:
+    checkpoint = reply.checkpoint
+    edited = answer.args if isinstance(answer, Approve) else None
+    if edited is not None:
+        call = call.model_copy(update={"args": edited})
+    tool = toolbox.tools.get(call.name)
+    if tool is None:
+        text = f"The tool {call.name} is not there any more."
+        return _Settlement(reply=reply, decision=Done(settled(call, text, failed=True)))
+    decision = await consider(call, toolbox, scope, approved=True)
+    if isinstance(decision, Wait):
+        raise AssertionError("an approved call is not asked again")
+    if isinstance(decision, Done) and edited is not None:
+        raise _edit_refused(checkpoint, decision.call)
+    if isinstance(decision, Go):
+        started = mark_running(decision.call, scope)
+        decision = replace(decision, call=started, note=_edit_note(edited))
+    grant = None
+    remember = answer.remember if isinstance(answer, Approve) else None
+    if remember is not None and checkpoint.lasting:
+        grant = grant_for(checkpoint, remember, tool.perm_id)
+    return _Settlement(reply=reply, decision=decision, edited=edited, grant=grant)
+
+
+async def _claim(settlement: _Settlement, scope: Scope) -> None:
+    """Take the checkpoint; the first answer wins.
+
+    Raises:
+        BreadError: `CHECKPOINT_NOT_FOUND`, naming what happened to it.
+    """
+    checkpoint, call = settlement.reply.checkpoint, settlement.decision.call
+    change: dict[str, JsonValue] = {
+        "status": "settled",
+        "answer": _plain_answer(settlement.reply.answer),
+        "edited": settlement.edited,
+        "ended": end_words(settlement),
+        "settled_at": now_ms(),
+    }
+    steps: list[Step] = [Claim(Checkpoint, checkpoint.id, {"status": "open"}, change)]
+    if settlement.grant is not None:
+        steps.append(Put(settlement.grant))
+    if isinstance(settlement.decision, Done):
+        steps += settle_call(call, was="waiting")
+    else:
+        steps += [Claim(Call, call.id, {"status": "waiting"}, {}), Put(call)]
+    if await scope.store.atomic(*steps) is None:
+        now = await scope.store.get(Checkpoint, checkpoint.id)
+        raise not_open(checkpoint.id, now)
+    scope.emit(
+        HumanResumed,
+        checkpoint_id=checkpoint.id,
+        response=_plain_answer(settlement.reply.answer),
+        kind=checkpoint.ask,
+    )
+
+
+async def _carry_out(settlement: _Settlement, scope: Scope) -> None:
+    if isinstance(settlement.decision, Go):
+        await run_together([settlement.decision], scope)
+    await store_crumbs(scope, (), ())
+
+
+async def _still_waiting(row: RunRow, scope: Scope) -> Suspended:
+    await store_crumbs(scope, (), ())
+    waiting = await open_checkpoints(scope.store, row.id)
+    return Suspended(
+        pending=tuple(PendingCall.of(checkpoint) for checkpoint in waiting),
+        text=row.text,
+        usage=Usage(**row.usage),
+        model=row.model,
+        run_id=row.id,
+        session_id=row.session_id,
+        handle=row.handle,
+    )
+
+
+async def _end_with(
+    error: BaseException, reply: Reply, kit: Kit, live: Live
+) -> Outcome:
+    """The approved call ended the run: by a halt, a hook's error or a cancel."""
+    row = await kit.store.get(RunRow, reply.row.id) or reply.row
+    taken = await take_over(kit, row)
+    if taken is None:
+        raise error
+    drive = await load_drive(kit, taken, reply.agent, live=live, ctx=reply.ctx)
+    if isinstance(error, Halt):
+        return await end_halted(drive, error)
+    if isinstance(error, asyncio.CancelledError):
+        await end_cancelled(drive)
+    else:
+        await end_failed(drive, error)
+    raise error
+
+
+def _tool_changed(checkpoint: Checkpoint, toolbox: Toolbox) -> bool:
+    tool = toolbox.tools.get(checkpoint.tool_name)
+    known = checkpoint.source
+    return bool(known and tool is not None and tool.source != known)
+
+
+async def _ask_anew(
+    checkpoint: Checkpoint, call: Call, toolbox: Toolbox, scope: Scope
+) -> None:
+    """The waiting tool itself was edited: the old consent would be for other code."""
+    tool = toolbox.tools[call.name]
+    handle = checkpoint.handle.rpartition(".")[0]
+    asked = question(Wait(call=call, tool=tool), scope, handle)
+    asked = asked.model_copy(update={"rule": checkpoint.rule})
+    withdrawn: dict[str, JsonValue] = {
+        "status": "withdrawn",
+        "ended": "Asked again: the tool was edited since it asked",
+        "settled_at": now_ms(),
+    }
+    taken = await scope.store.atomic(
+        Claim(Checkpoint, checkpoint.id, {"status": "open"}, withdrawn),
+        Put(asked),
+        Claim(Call, call.id, {"status": "waiting"}, {"checkpoint_id": asked.id}),
+    )
+    if taken is None:
+        raise not_open(checkpoint.id, await scope.store.get(Checkpoint, checkpoint.id))
+    scope.emit(
+        HumanResumed,
+        checkpoint_id=checkpoint.id,
+        response={"withdrawn": "the tool was edited since it asked"},
+        kind=checkpoint.ask,
+    )
+    crumb = stage_question(asked, scope)
+    scope.stream.release()
+    notify([crumb], scope)
+
+
+def _plain_answer(answer: object) -> JsonValue:
+    try:
+        plain = json_safe(answer)
+    except TypeError:
+        return str(answer)
+    if isinstance(plain, dict):
+        return {key: item for key, item in plain.items() if key != "shown"}
+    return plain
+
+
+def end_words(settlement: _Settlement) -> str:
+    """How a form ended, in the words that are kept with it."""
+    call = settlement.decision.call
+    if call.refused_by == "human":
+        reason = str(call.result).partition(": ")[2]
+        return f"Denied: {reason}" if reason else "Denied"
+    if settlement.reply.checkpoint.ask != "approval":
+        return "Answered"
+    return "Approved" if settlement.edited is None else "Approved with changes"
+
+
+def _edit_note(edited: dict[str, JsonValue] | None) -> str:
+    if edited is None:
+        return ""
+    return f"A person changed the arguments before approving: {dumps(edited)}"
+
+
+def _edit_refused(checkpoint: Checkpoint, call: Call) -> BreadError:
+    return BreadError(
+        "The rules refuse the edited call.",
+        code="EDIT_REFUSED",
+        why=f"{call.result}",
+        do=f"change it again; {checkpoint.handle} still waits",
+    )
+
+
+def not_open(checkpoint_id: str, checkpoint: Checkpoint | None) -> BreadError:
+    """The error for an answer that comes too late, naming what happened."""
+    if checkpoint is None:
+        why = "no question of this store has this id."
+    else:
+        ended = checkpoint.ended or checkpoint.status
+        why = f"{checkpoint.handle} is not open any more: {ended}."
+    return BreadError(
+        f"There is no open question {checkpoint_id!r}.",
+        code="CHECKPOINT_NOT_FOUND",
+        why=why,
+        do="%bread pending lists the open ones",
+        context={"checkpoint_id": checkpoint_id},
+    )

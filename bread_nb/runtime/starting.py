@@ -1,0 +1,298 @@
+"""The beginning of a run: input checked, session taken, first commit made."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from bread_nb.base.ids import new_id, now_ms
+from bread_nb.base.wire import dumps
+from bread_nb.crumbs import HumanRequired, RunStart
+from bread_nb.errors import BreadError, ValidationError
+from bread_nb.messages import user
+from bread_nb.runtime.agent import Agent, ModelSource
+from bread_nb.runtime.drive import Drive
+from bread_nb.runtime.ending import end_finished, end_stopped, open_checkpoints
+from bread_nb.runtime.hooks import chain_of
+from bread_nb.runtime.journal import Journal, store_crumbs
+from bread_nb.runtime.leases import lease_alive
+from bread_nb.runtime.outcome import Outcome
+from bread_nb.runtime.recovery import history_of, load_drive
+from bread_nb.runtime.run import Live
+from bread_nb.runtime.runner import drive_on
+from bread_nb.runtime.scope import Kit, Scope
+from bread_nb.runtime.stream import CrumbStream
+from bread_nb.stores.records import Counter, Definition, RunRow, Session
+from bread_nb.stores.store import Claim, Put, Step
+from bread_nb.tools.lifecycle import HookContext, ShortCircuit
+
+__all__ = ["Start", "start_run"]
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """What a run is started with.
+
+    `names` are the keys of `ctx` that come from the caller's namespace and are gone
+    after a restart; `cell` tells which cell and body asked.
+    """
+
+    agent_id: str
+    agent: Agent
+    input: object
+    session_id: str | None = None
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
+    skill: str | None = None
+    model: ModelSource | None = None
+    ctx: object = None
+    names: Sequence[str] = ()
+    cell: str | None = None
+    discard: bool = False
+    definition: Definition | None = None
+    on_human_required: Callable[[HumanRequired], object] | None = None
+
+
+async def start_run(start: Start, kit: Kit, live: Live) -> Outcome:
+    """Begin a run and work on it until it ends or waits.
+
+    Raises:
+        BreadError: `INVALID_INPUT` before anything is stored, `SESSION_WAITING`,
+            `SESSION_BUSY`, or the fault the run ended with.
+    """
+    value = _checked_input(start, start.input)
+    session_id = start.session_id or new_id()
+    session = await kit.store.get(Session, session_id) if start.session_id else None
+    if session is not None and session.run_id is not None:
+        await _make_way(session, start, kit)
+    scope = _scope(start, kit, session_id)
+    scope.stream.taps.append(live)
+    value, short = await _before(start, scope, value)
+    drive = await _open(start, scope, live, session=session, value=value)
+    kit.streams[scope.run_id] = scope.stream
+    try:
+        if short is not None:
+            return await end_finished(drive, short.output)
+        return await drive_on(drive)
+    finally:
+        scope.stream.taps.remove(live)
+        if not scope.stream.taps:
+            kit.streams.pop(scope.run_id, None)
+
+
+def _scope(start: Start, kit: Kit, session_id: str) -> Scope:
+    run_id = new_id()
+    return Scope(
+        kit=kit,
+        agent_id=start.agent_id,
+        run_id=run_id,
+        session_id=session_id,
+        stream=CrumbStream(
+            start.agent_id, run_id, session_id, redactor=kit.redactor
+        ).listened(kit.publish),
+        ctx=start.ctx,
+        skill=start.skill,
+        hooks=start.agent.hooks,
+        on_human_required=start.on_human_required,
+    )
+
+
+async def _before(
+    start: Start, scope: Scope, value: object
+) -> tuple[object, ShortCircuit | None]:
+    chain = chain_of(start.agent.hooks, scope)
+    context = HookContext(
+        scope="agent",
+        agent_id=scope.agent_id,
+        run_id=scope.run_id,
+        session_id=scope.session_id,
+        skill=scope.skill,
+        store=scope.store,
+        ctx=scope.ctx,
+        input=value,
+    )
+    changed, short = await chain.before(context)
+    if changed is not value:
+        changed = _checked_input(start, changed)
+    return changed, short
+
+
+async def _open(
+    start: Start, scope: Scope, live: Live, *, session: Session | None, value: object
+) -> Drive:
+    """The first commit: session, run, message and the start crumb."""
+    plain = start.agent.accepts.dump(value)
+    model = start.model or start.agent.model
+    name = model if isinstance(model, str) else model.name
+    scope.stream.stage(
+        RunStart,
+        input=plain,
+        skill=start.skill,
+        model=name,
+        steps=start.agent.steps,
+    )
+    row = RunRow(
+        id=scope.run_id,
+        session_id=scope.session_id,
+        agent_id=scope.agent_id,
+        handle="",
+        created_at=now_ms(),
+        updated_at=now_ms(),
+        input=plain,
+        skill=start.skill,
+        model=name,
+        override=name if start.model is not None else None,
+        names=list(start.names),
+        cell=start.cell,
+        definition=start.definition.id if start.definition else None,
+        owner=scope.kit.owner.id,
+        fence=1,
+    )
+    history, stored = await history_of(scope, fresh=session is None)
+    row = await _store_start(start, scope, row, session)
+    live.run_id, live.handle = row.id, row.handle
+    history.append(user(_as_text(plain)))
+    scope.stream.release()
+    return Drive(
+        agent=start.agent,
+        scope=scope,
+        journal=Journal(scope, row, history, stored),
+        stopping=lambda: live.stop_requested,
+        model=model,
+        input=value,
+    )
+
+
+async def _store_start(
+    start: Start, scope: Scope, row: RunRow, session: Session | None
+) -> RunRow:
+    for _ in range(_TRIES):
+        number = scope.kit.counters.get(row.agent_id, 0) + 1
+        named = row.model_copy(update={"handle": f"{row.agent_id}-{number}"})
+        steps: list[Step] = [
+            _counter_step(row.agent_id, number),
+            _session_step(start, row, session),
+            Put(named, new=True),
+        ]
+        if lease := scope.kit.owner.due():
+            steps.append(Put(lease))
+        if start.definition is not None:
+            steps.append(Put(start.definition))
+        if await store_crumbs(scope, steps, ()) is not None:
+            scope.kit.counters[row.agent_id] = number
+            return named
+        await _explain(scope, session)
+        counter = await scope.store.get(Counter, f"runs/{row.agent_id}")
+        scope.kit.counters[row.agent_id] = counter.value if counter else 0
+    raise BreadError(
+        "The store could not take the run.",
+        code="STORE_LOCKED",
+        why="other processes were starting runs of this agent all the time.",
+        do="run it again",
+        retryable=True,
+    )
+
+
+async def _explain(scope: Scope, session: Session | None) -> None:
+    """Raise when the session was taken meanwhile; return when only a number was."""
+    if session is None:
+        return
+    now = await scope.store.get(Session, session.id)
+    if now is not None and now.run_id is not None:
+        raise _busy(now.id, "another run")
+
+
+def _counter_step(agent_id: str, number: int) -> Step:
+    key = f"runs/{agent_id}"
+    if number == 1:
+        return Put(Counter(id=key, value=1), new=True)
+    return Claim(Counter, key, {"value": number - 1}, {"value": number})
+
+
+def _session_step(start: Start, row: RunRow, session: Session | None) -> Step:
+    if session is not None:
+        return Claim(Session, session.id, {"run_id": None}, {"run_id": row.id})
+    fresh = Session(
+        id=row.session_id,
+        created_at=row.created_at,
+        updated_at=row.created_at,
+        tags=dict(start.tags),
+        agent_id=row.agent_id,
+        run_id=row.id,
+    )
+    return Put(fresh, new=True)
+
+
+async def _make_way(session: Session, start: Start, kit: Kit) -> None:
+    """A session holds one run at a time; a waiting one may be told to go."""
+    row = await kit.store.get(RunRow, session.run_id or "")
+    if row is None:
+        return
+    alive = row.status == "working" and await lease_alive(kit.store, row.owner)
+    if alive:
+        raise _busy(session.id, row.handle)
+    if not start.discard:
+        raise await _waiting(session, row, kit)
+    drive = await load_drive(kit, row, start.agent, live=Live(row.agent_id))
+    await end_stopped(drive, "stopped", seal="[stopped]")
+
+
+async def _waiting(session: Session, row: RunRow, kit: Kit) -> BreadError:
+    waiting = await open_checkpoints(kit.store, row.id)
+    asks = "; ".join(f"{c.handle} asks to run {c.tool_name}" for c in waiting)
+    return BreadError(
+        f"Session {session.id!r} waits for you.",
+        code="SESSION_WAITING",
+        why=f"{asks or f'{row.handle} was interrupted'}.",
+        do="%bread pending, or run again with --discard",
+        context={"run_id": row.id, "checkpoints": [c.id for c in waiting]},
+    )
+
+
+def _busy(session_id: str, who: str) -> BreadError:
+    return BreadError(
+        f"Session {session_id!r} is busy.",
+        code="SESSION_BUSY",
+        why=f"{who} is working in it.",
+        do="wait for it, or use another session",
+        context={"session_id": session_id},
+    )
+
+
+def _checked_input(start: Start, value: object) -> object:
+    try:
+        fitting = start.agent.accepts.validate(value)
+    except ValidationError as error:
+        raise _misfit(start, error.problems) from None
+    text = start.agent.accepts.dump(fitting)
+    if isinstance(text, str) and not text.strip():
+        raise _misfit(start, ["the input is empty"])
+    _refuse_halves(start, text)
+    return fitting
+
+
+def _refuse_halves(start: Start, value: JsonValue) -> None:
+    found = _LONE_SURROGATE.search(value if isinstance(value, str) else dumps(value))
+    if found:
+        code = f"U+{ord(found[0]):04X}"
+        raise _misfit(start, [f"at {found.start()} stands half a character ({code})"])
+
+
+def _misfit(start: Start, problems: Sequence[str]) -> ValidationError:
+    takes = start.agent.accepts.describe()
+    return ValidationError(
+        f"The input does not fit {start.agent_id}.",
+        code="INVALID_INPUT",
+        problems=problems,
+        why=f"{'; '.join(problems)}.",
+        do=f"{start.agent_id} takes: {takes}",
+    )
+
+
+def _as_text(value: JsonValue) -> str:
+    return value if isinstance(value, str) else dumps(value)

@@ -1,0 +1,243 @@
+"""One model turn: a request out, deltas in, an assistant message made of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import cast
+
+from pydantic import JsonValue
+
+from bread_nb.base.ids import monotonic
+from bread_nb.crumbs import (
+    FileGenerated,
+    ReasoningDelta,
+    TextDelta,
+    ToolInputDelta,
+    ToolInputEnd,
+    ToolInputStart,
+)
+from bread_nb.errors import BreadError
+from bread_nb.messages import (
+    File,
+    Message,
+    Native,
+    Part,
+    Reasoning,
+    StopReason,
+    Text,
+    ToolCall,
+    Usage,
+    assistant,
+)
+from bread_nb.providers.model import (
+    CallEnd,
+    CallFragment,
+    CallStart,
+    ChatModel,
+    Delta,
+    FileChunk,
+    Finish,
+    ModelRequest,
+    NativeBlock,
+    ReasoningChunk,
+    ReasoningEnd,
+    TextChunk,
+    UsageReport,
+)
+from bread_nb.runtime.scope import Scope
+
+__all__ = ["Turn", "elapsed_ms", "take_turn"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What one model call gave."""
+
+    message: Message
+    stop_reason: StopReason | None
+    usage: Usage
+    model: str
+
+
+@dataclass(slots=True)
+class _Call:
+    id: str
+    name: str
+    pieces: list[str] = field(default_factory=list[str])
+    open: bool = True
+    native: Native | None = None
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The message as far as it has come."""
+
+    scope: Scope
+    taken: set[str]
+    parts: list[Part | int] = field(default_factory=list["Part | int"])
+    spoken: list[str] = field(default_factory=list[str])
+    text: list[str] = field(default_factory=list[str])
+    thought: list[str] = field(default_factory=list[str])
+    calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
+    usage: Usage = Usage()
+    finish: Finish | None = None
+
+    async def take(self, delta: Delta) -> None:
+        match delta:
+            case TextChunk(text=text):
+                if text:
+                    self._end_thought(None)
+                    self.text.append(text)
+                    self.spoken.append(text)
+                    self.scope.emit(TextDelta, delta=text)
+            case ReasoningChunk(text=text):
+                if text:
+                    self._end_text()
+                    self.thought.append(text)
+                    self.scope.emit(ReasoningDelta, delta=text)
+            case ReasoningEnd(native=native):
+                self._end_thought(native, even_empty=native is not None)
+            case CallStart() | CallFragment() | CallEnd():
+                self._take_call(delta)
+            case UsageReport(usage=usage):
+                self.usage = usage
+            case NativeBlock(native=native):
+                self._end_prose()
+                self.parts.append(native)
+            case FileChunk():
+                self._end_prose()
+                self.parts.append(await _keep_file(delta, self.scope))
+            case Finish():
+                self.finish = delta
+
+    def _take_call(self, delta: CallStart | CallFragment | CallEnd) -> None:
+        if isinstance(delta, CallStart):
+            self._end_prose()
+            own = _unique(delta.id, self.taken)
+            self.calls[delta.index] = _Call(own, delta.name)
+            self.parts.append(delta.index)
+            self.scope.emit(ToolInputStart, tool_call_id=own, tool_name=delta.name)
+            return
+        call = self.calls[delta.index]
+        if isinstance(delta, CallFragment):
+            if delta.text:
+                call.pieces.append(delta.text)
+                self.scope.emit(ToolInputDelta, tool_call_id=call.id, delta=delta.text)
+            return
+        call.native = delta.native
+        self._close_call(call)
+
+    def _close_call(self, call: _Call) -> None:
+        if call.open:
+            call.open = False
+            self.scope.emit(ToolInputEnd, tool_call_id=call.id)
+
+    def _end_text(self) -> None:
+        if self.text:
+            self.parts.append(Text("".join(self.text)))
+            self.text.clear()
+
+    def _end_thought(self, native: Native | None, *, even_empty: bool = False) -> None:
+        if self.thought or even_empty:
+            self.parts.append(Reasoning("".join(self.thought), native))
+            self.thought.clear()
+
+    def _end_prose(self) -> None:
+        self._end_thought(None)
+        self._end_text()
+
+    def close(self) -> None:
+        """End what is open, also when the stream broke off."""
+        self._end_prose()
+        for call in self.calls.values():
+            self._close_call(call)
+
+    def message(self) -> Message:
+        """The assistant message; each call's arguments are parsed once, here."""
+        parts = (
+            _parsed(self.calls[part]) if isinstance(part, int) else part
+            for part in self.parts
+        )
+        return assistant(*parts)
+
+
+async def take_turn(
+    model: ChatModel, request: ModelRequest, scope: Scope, spoken: list[str]
+) -> Turn:
+    """Ask a model once; calls get ids that no other call of the session has.
+
+    Each piece of text is also put into `spoken`, for whoever cuts the turn short.
+
+    Raises:
+        BreadError: What the model's service said; `context["text"]` keeps the text so
+            far.
+    """
+    spoken.clear()
+    draft = _Draft(scope, _call_ids(request), spoken=spoken)
+    stream = model.stream(request)
+    try:
+        async for delta in stream:
+            await draft.take(delta)
+    except BreadError as error:
+        if spoken:
+            error.context.setdefault("text", "".join(spoken))
+        raise
+    finally:
+        draft.close()
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
+    finish = draft.finish or Finish(None)
+    return Turn(
+        message=draft.message(),
+        stop_reason=finish.stop_reason,
+        usage=draft.usage,
+        model=finish.model or model.name,
+    )
+
+
+def _call_ids(request: ModelRequest) -> set[str]:
+    return {call.id for message in request.messages for call in message.calls}
+
+
+def _unique(wanted: str, taken: set[str]) -> str:
+    base, number = wanted or "call", 1
+    own = base
+    while own in taken:
+        number += 1
+        own = f"{base}_{number}"
+    taken.add(own)
+    return own
+
+
+def _parsed(call: _Call) -> ToolCall:
+    text = "".join(call.pieces)
+    if not text.strip():
+        return ToolCall(call.id, call.name, {}, None, call.native)
+    try:
+        args = cast("JsonValue", json.loads(text))
+    except ValueError:
+        return ToolCall(call.id, call.name, {}, text, call.native)
+    if not isinstance(args, dict):
+        return ToolCall(call.id, call.name, {}, text, call.native)
+    return ToolCall(call.id, call.name, args, None, call.native)
+
+
+async def _keep_file(chunk: FileChunk, scope: Scope) -> File:
+    if scope.kit.blob_store is None:
+        raise BreadError(
+            "The model made a file and there is no place for it.",
+            code="BLOB_STORE_NOT_CONFIGURED",
+            why=f"it is {chunk.mime_type}, {len(chunk.data)} bytes.",
+            do="give Bread a blob_store",
+            context={"mime_type": chunk.mime_type},
+        )
+    uri = await scope.kit.blob_store.put(chunk.data, mime_type=chunk.mime_type)
+    scope.emit(FileGenerated, uri=uri, mime_type=chunk.mime_type)
+    return File(uri, chunk.mime_type)
+
+
+def elapsed_ms(since: float) -> int:
+    """Milliseconds since a `monotonic()` reading."""
+    return round((monotonic() - since) * 1000)
