@@ -1,0 +1,291 @@
+"""Values as a person must be able to judge them: nothing in them is invisible.
+
+Control, invisible and direction-changing characters become named escapes, long runs of
+blanks become a count, secrets are masked. A `Value` is JSON for the card; `visible` is
+the same as text, for pictures and previews.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from json import dumps
+
+from pydantic import JsonValue
+
+from bread_nb.a2ui.words import say
+from bread_nb.base.redact import MASK, secret_name
+
+__all__ = [
+    "arg_of",
+    "args_of",
+    "changes",
+    "masked",
+    "one_line",
+    "preview",
+    "sound",
+    "text_diff",
+    "text_of",
+    "type_words",
+    "value_of",
+    "visible",
+]
+
+Json = dict[str, JsonValue]
+
+WHOLE = 256_000
+_HEAD = 192_000
+_TAIL = 63_000
+_PREVIEW = 80
+_LINE = 60
+_COMMANDS = frozenset({"argv", "args", "cmd", "command"})
+_NESTED_MASK = 12
+_MOST_COMPARED = 2000
+
+# Emoji are made with a joiner and a selector; after a picture they hide nothing.
+_PICTURE = "\u203c-\u3299\U0001f000-\U0001faff"
+_HIDDEN = (
+    r"\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    r"\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0"
+    r"\ufff0-\ufffb\ud800-\udfff\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    r"\U000e0000-\U000e0fff"
+)
+_SPACES = r" \t\xa0\u1680\u2000-\u200a\u202f\u205f\u2800\u3000"
+_UNSEEN = re.compile(
+    rf"(?P<esc>[{_HIDDEN}]|(?<![{_PICTURE}\d#*])\ufe0f"
+    rf"|(?<![{_PICTURE}\ufe0f])\u200d|\u200d(?![{_PICTURE}]))"
+    rf"|(?P<blanks>[{_SPACES}]{{21,}})"
+)
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def text_of(value: JsonValue) -> str:
+    """A value as text: text stays as it is, anything else is JSON."""
+    if isinstance(value, str):
+        return value
+    short = dumps(value, ensure_ascii=False)
+    if len(short) <= _PREVIEW:
+        return short
+    return dumps(value, ensure_ascii=False, indent=2)
+
+
+def sound(text: str) -> str:
+    """`text` without half characters, which no encoding can carry."""
+    if text.isascii() or not _SURROGATES.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def value_of(value: JsonValue) -> Json:
+    """A value for the card, in segments; over 256 kB only its head and its tail."""
+    text = text_of(value).replace("\r\n", "\n")
+    cut = len(text) > WHOLE
+    if cut:
+        left_out = say("left_out", {"n": len(text) - _HEAD - _TAIL})
+        head, escapes = _segments(text[:_HEAD])
+        tail, more = _segments(text[-_TAIL:])
+        segments = [*head, f"\n{left_out}\n", *tail]
+        escapes += more
+    else:
+        segments, escapes = _segments(text)
+    return {
+        "lines": _lines(text),
+        "chars": len(text),
+        "segments": segments,
+        "cut": cut,
+        "escapes": escapes,
+    }
+
+
+def _segments(text: str) -> tuple[list[JsonValue], int]:
+    segments: list[JsonValue] = []
+    escapes = at = 0
+    for found in _UNSEEN.finditer(text):
+        if found.start() > at:
+            segments.append(text[at : found.start()])
+        at = found.end()
+        if found["esc"]:
+            escapes += 1
+            segments.append({"esc": f"U+{ord(found[0]):04X}"})
+        else:
+            segments.append({"blanks": len(found[0])})
+    if at < len(text):
+        segments.append(text[at:])
+    return segments, escapes
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n")) if text else 0
+
+
+def visible(text: str) -> str:
+    """`text` with what cannot be seen written as `⟦U+202E⟧` and `⟦400 spaces⟧`."""
+    return _UNSEEN.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def _escape(found: re.Match[str]) -> str:
+    if found["esc"]:
+        return f"⟦U+{ord(found[0]):04X}⟧"
+    return say("blanks", {"n": len(found[0])})
+
+
+def one_line(value: JsonValue) -> str:
+    """A value on one line: long text as its beginning and how much there is."""
+    if not isinstance(value, str):
+        return visible(_shortened(dumps(value, ensure_ascii=False)))
+    first, _, _ = value.partition("\n")
+    if _lines(value) > 1:
+        return _opening(first[:_PREVIEW], "lines_in_all", _lines(value))
+    if len(first) > _PREVIEW:
+        return _opening(first[:_LINE], "chars_in_all", len(value))
+    return visible(dumps(value, ensure_ascii=False))
+
+
+def _opening(text: str, key: str, number: int) -> str:
+    quoted = dumps(text.rstrip(), ensure_ascii=False)[:-1]
+    return f'{visible(quoted)} …" {say(key, {"n": number})}'
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _PREVIEW else f"{text[: _LINE - 1]} …"
+
+
+def preview(args: JsonValue) -> str:
+    """A call's arguments as `key="value"`, at most 80 characters.
+
+    Arguments that do not fit whole are left out; if none fits, the first is cut.
+    """
+    if not isinstance(args, dict):
+        return "" if args is None else _clipped(visible(text_of(args)[:_PREVIEW]))
+    parts: list[str] = []
+    room = _PREVIEW
+    for key, value in args.items():
+        part = _named_short(key, value)
+        fits = len(part) <= room and not (isinstance(value, str) and "\n" in value)
+        if fits:
+            parts.append(part)
+            room -= len(part) + 2
+    if not parts and args:
+        key, value = next(iter(args.items()))
+        return _clipped(_named_short(key, value))
+    return ", ".join(parts)
+
+
+def _named_short(key: str, value: JsonValue) -> str:
+    shown = masked(key, value)
+    if isinstance(shown, str):
+        shown = shown[: _PREVIEW * 2]
+    compact = dumps(shown, ensure_ascii=False, separators=(",", ":"))
+    return visible(f"{key}={compact[: _PREVIEW * 2]}")
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _PREVIEW else f"{text[: _PREVIEW - 1].rstrip()}…"
+
+
+def masked(key: str, value: JsonValue, depth: int = 0) -> JsonValue:
+    """`value` as the argument `key` may be shown: secrets masked at every depth."""
+    if secret_name(key) and value not in (None, "", True, False):
+        return MASK
+    if depth > _NESTED_MASK:
+        return value
+    if isinstance(value, dict):
+        return {k: masked(k, v, depth + 1) for k, v in value.items()}
+    if isinstance(value, list):
+        return [masked("", item, depth + 1) for item in value]
+    return value
+
+
+def type_words(value: JsonValue) -> str:
+    """What kind of value it is, in a word or two."""
+    match value:
+        case None:
+            return say("type_null")
+        case bool():
+            return say("type_boolean")
+        case int():
+            return say("type_integer")
+        case float():
+            return say("type_number")
+        case str():
+            return say("type_text")
+        case list():
+            return say("type_list", {"n": len(value)})
+        case dict():
+            return say("type_object")
+
+
+def args_of(args: JsonValue, schema: JsonValue = None) -> list[JsonValue]:
+    """Arguments for the card: in schema order, defaults and strangers marked."""
+    if not isinstance(args, dict):
+        return [] if args is None else [arg_of("", args)]
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    if not isinstance(properties, dict):
+        return [arg_of(key, value) for key, value in args.items()]
+    known: list[JsonValue] = []
+    for key, kind in properties.items():
+        default = kind.get("default") if isinstance(kind, dict) else None
+        if key in args:
+            known.append(arg_of(key, args[key]))
+        elif default is not None:
+            known.append(arg_of(key, default, flag="default"))
+    strange = [k for k in args if k not in properties]
+    return known + [arg_of(key, args[key], flag="unknown") for key in strange]
+
+
+def arg_of(key: str, value: JsonValue, *, flag: str | None = None) -> Json:
+    """One argument for the card; a secret is never in it, a command is an argv."""
+    items: list[JsonValue] | None = None
+    if secret_name(key) and value not in (None, "", True, False):
+        flag, value = "secret", say("secret_set")
+    elif key in _COMMANDS and isinstance(value, list):
+        flag = flag or "argv"
+        items = [value_of(item) for item in value]
+    value = masked(key, value)
+    return {
+        "key": visible(key),
+        "type": type_words(value),
+        "value": value_of(value),
+        "flag": flag,
+        "items": items,
+    }
+
+
+def changes(before: JsonValue, after: JsonValue) -> list[JsonValue]:
+    """What differs between two sets of arguments, line by line."""
+    old = before if isinstance(before, dict) else {"": before}
+    new = after if isinstance(after, dict) else {"": after}
+    lines: list[JsonValue] = []
+    for key in [*old, *(k for k in new if k not in old)]:
+        if key in old and key in new and old[key] == new[key]:
+            continue
+        was = _named(key, old[key]) if key in old else ""
+        now = _named(key, new[key]) if key in new else ""
+        lines += text_diff(was, now)
+    return lines
+
+
+def _named(key: str, value: JsonValue) -> str:
+    return f"{key}: {text_of(masked(key, value))}" if key else text_of(value)
+
+
+def text_diff(before: str, after: str) -> list[JsonValue]:
+    """Two texts as lines that stayed, went and came, two of context round each."""
+    old, new = visible(before).splitlines(), visible(after).splitlines()
+    if len(old) + len(new) > _MOST_COMPARED:
+        old, new = old[:_MOST_COMPARED], new[:_MOST_COMPARED]
+        return [*_marked("-", old), *_marked("+", new)]
+    lines: list[JsonValue] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for group in matcher.get_grouped_opcodes(2):
+        for tag, i, j, k, m in group:
+            if tag == "equal":
+                lines += _marked(" ", old[i:j])
+            else:
+                lines += [*_marked("-", old[i:j]), *_marked("+", new[k:m])]
+    return lines
+
+
+def _marked(op: str, lines: Sequence[str]) -> list[JsonValue]:
+    return [{"op": op, "text": line} for line in lines]
