@@ -18,7 +18,7 @@ from bread_nb.runtime.scope import Scope
 from bread_nb.stores.records import RunRow, Session, crumb_log, message_log
 from bread_nb.stores.store import Append, Claim, Entry, Put, Step
 
-__all__ = ["Journal", "store_crumbs"]
+__all__ = ["Journal", "message_steps", "store_crumbs"]
 
 _RENUMBERINGS = 8
 
@@ -29,17 +29,14 @@ class Journal:
     Args:
         scope: The run's scope.
         row: The run as it is stored, with this process as its owner.
-        history: The session's messages, as the model reads them.
-        stored: How many of them are in the store.
+        history: The session's messages, all of them in the store by now.
     """
 
-    def __init__(
-        self, scope: Scope, row: RunRow, history: list[Message], stored: int
-    ) -> None:
+    def __init__(self, scope: Scope, row: RunRow, history: list[Message]) -> None:
         self.scope = scope
         self.row = row
         self.history = history
-        self._stored = stored
+        self._stored = len(history)
         self._since = monotonic()
         self._due: dict[str, JsonValue] = {}
 
@@ -65,12 +62,16 @@ class Journal:
         mine: list[Step] = [
             Claim(RunRow, self.row.id, {"fence": self.row.fence}, change),
             *_lease_step(self.scope),
-            *_message_steps(self.row.session_id, self._stored, fresh),
+            *message_steps(self.row.session_id, self._stored, fresh),
         ]
         results = await store_crumbs(self.scope, mine, steps)
+        kept = self.scope.kit.histories
         if results is None:
+            kept.forget(self.row.session_id)
             raise _lost(self.row)
-        self._stored += len(fresh)
+        if fresh:
+            self._stored += len(fresh)
+            kept.keep(self.row.session_id, self.history, self._stored)
         self._due.clear()
         self.row = self.row.model_copy(update=change)
         self.scope.stream.release()
@@ -124,9 +125,8 @@ def _lease_step(scope: Scope) -> list[Step]:
     return [] if lease is None else [Put(lease)]
 
 
-def _message_steps(
-    session_id: str, stored: int, fresh: Sequence[Message]
-) -> list[Step]:
+def message_steps(session_id: str, stored: int, fresh: Sequence[Message]) -> list[Step]:
+    """The steps that store messages after the `stored` ones of a session."""
     if not fresh:
         return []
     entries = [Entry(stored + n, to_json(m)) for n, m in enumerate(fresh, start=1)]

@@ -13,7 +13,6 @@ from pydantic import JsonValue
 
 from bread_nb.crumbs import HumanRequired
 from bread_nb.errors import BreadError
-from bread_nb.messages import Message, from_json
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.drive import Drive
 from bread_nb.runtime.ending import last_calls, turn_calls
@@ -24,11 +23,10 @@ from bread_nb.runtime.run import Live
 from bread_nb.runtime.scope import Kit, Scope
 from bread_nb.runtime.stream import CrumbStream
 from bread_nb.runtime.toolbox import assemble
-from bread_nb.stores.records import Call, RunRow, crumb_log, message_log
+from bread_nb.stores.records import Call, RunRow, crumb_log
 from bread_nb.stores.store import Claim, Put, Step, Store
 
 __all__ = [
-    "history_of",
     "interrupted",
     "is_interrupted",
     "load_drive",
@@ -68,22 +66,6 @@ async def _orphaned(store: Store, row: RunRow) -> bool:
     return False
 
 
-async def history_of(scope: Scope, *, fresh: bool = False) -> tuple[list[Message], int]:
-    """A session's messages, and how many of them are stored."""
-    if fresh:
-        return [], 0
-    entries = await scope.store.read(message_log(scope.session_id))
-    try:
-        return [from_json(entry.value) for entry in entries], len(entries)
-    except (ValueError, TypeError) as error:
-        raise BreadError(
-            f"Session {scope.session_id!r} cannot be read.",
-            code="STORE_CORRUPT",
-            why=f"one of its messages is damaged: {error}.",
-            do="use another session",
-        ) from None
-
-
 async def scope_of(
     kit: Kit, row: RunRow, agent: Agent | None, *, ctx: object = None
 ) -> Scope:
@@ -113,11 +95,11 @@ async def load_drive(
 ) -> Drive:
     """A driver for a stored run, as far as the store knows it."""
     scope = await scope_of(kit, row, agent, ctx=ctx)
-    history, stored = await history_of(scope)
+    history = await kit.histories.read(kit.store, row.session_id)
     return Drive(
         agent=agent,
         scope=scope,
-        journal=Journal(scope, row, history, stored),
+        journal=Journal(scope, row, history),
         stopping=lambda: live.stop_requested,
         model=row.override or agent.model,
         input=row.input,

@@ -13,6 +13,7 @@ from bread_nb.base.redact import Redactor
 from bread_nb.crumbs import Crumb, HumanRequired
 from bread_nb.governance.gate import Gate
 from bread_nb.providers.catalog import Catalog
+from bread_nb.runtime.histories import Histories
 from bread_nb.runtime.leases import Owner
 from bread_nb.runtime.stream import CrumbStream
 from bread_nb.stores.blobs import BlobStore
@@ -45,6 +46,7 @@ class Kit:
     error_handling: ErrorHandling | None = None
     ask_timeout: float | None = None
     streams: dict[str, CrumbStream] = field(default_factory=dict[str, CrumbStream])
+    histories: Histories = field(default_factory=Histories)
     counters: dict[str, int] = field(default_factory=dict[str, int])
 
 

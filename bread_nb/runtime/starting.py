@@ -12,15 +12,15 @@ from bread_nb.base.ids import new_id, now_ms
 from bread_nb.base.wire import dumps
 from bread_nb.crumbs import HumanRequired, RunStart
 from bread_nb.errors import BreadError, ValidationError
-from bread_nb.messages import user
+from bread_nb.messages import Message, user
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.drive import Drive
 from bread_nb.runtime.ending import end_finished, end_stopped, open_checkpoints
 from bread_nb.runtime.hooks import chain_of
-from bread_nb.runtime.journal import Journal, store_crumbs
+from bread_nb.runtime.journal import Journal, message_steps, store_crumbs
 from bread_nb.runtime.leases import lease_alive
 from bread_nb.runtime.outcome import Outcome
-from bread_nb.runtime.recovery import history_of, load_drive
+from bread_nb.runtime.recovery import load_drive
 from bread_nb.runtime.run import Live
 from bread_nb.runtime.runner import drive_on
 from bread_nb.runtime.scope import Kit, Scope
@@ -153,24 +153,36 @@ async def _open(
         owner=scope.kit.owner.id,
         fence=1,
     )
-    history, stored = await history_of(scope, fresh=session is None)
-    row = await _store_start(start, scope, row, session)
-    live.run_id, live.handle = row.id, row.handle
+    known = session is not None
+    history = await _history(scope) if known else list[Message]()
     history.append(user(_as_text(plain)))
+    first = message_steps(scope.session_id, len(history) - 1, history[-1:])
+    row = await _store_start(start, scope, row, session, first)
+    live.run_id, live.handle = row.id, row.handle
+    journal = Journal(scope, row, history)
     scope.stream.release()
     return Drive(
         agent=start.agent,
         scope=scope,
-        journal=Journal(scope, row, history, stored),
+        journal=journal,
         stopping=lambda: live.stop_requested,
         model=model,
         input=value,
     )
 
 
+async def _history(scope: Scope) -> list[Message]:
+    return await scope.kit.histories.read(scope.store, scope.session_id)
+
+
 async def _store_start(
-    start: Start, scope: Scope, row: RunRow, session: Session | None
+    start: Start,
+    scope: Scope,
+    row: RunRow,
+    session: Session | None,
+    first: Sequence[Step],
 ) -> RunRow:
+    """Store the run under the next free number of its agent."""
     for _ in range(_TRIES):
         number = scope.kit.counters.get(row.agent_id, 0) + 1
         named = row.model_copy(update={"handle": f"{row.agent_id}-{number}"})
@@ -178,6 +190,7 @@ async def _store_start(
             _counter_step(row.agent_id, number),
             _session_step(start, row, session),
             Put(named, new=True),
+            *first,
         ]
         if lease := scope.kit.owner.due():
             steps.append(Put(lease))
@@ -200,10 +213,8 @@ async def _store_start(
 
 async def _explain(scope: Scope, session: Session | None) -> None:
     """Raise when the session was taken meanwhile; return when only a number was."""
-    if session is None:
-        return
-    now = await scope.store.get(Session, session.id)
-    if now is not None and now.run_id is not None:
+    now = await scope.store.get(Session, scope.session_id)
+    if now is not None and (session is None or now.run_id is not None):
         raise _busy(now.id, "another run")
 
 

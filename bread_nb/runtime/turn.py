@@ -74,7 +74,8 @@ class _Draft:
     """The message as far as it has come."""
 
     scope: Scope
-    taken: set[str]
+    request: ModelRequest
+    taken: set[str] | None = None
     parts: list[Part | int] = field(default_factory=list["Part | int"])
     spoken: list[str] = field(default_factory=list[str])
     text: list[str] = field(default_factory=list[str])
@@ -114,6 +115,8 @@ class _Draft:
     def _take_call(self, delta: CallStart | CallFragment | CallEnd) -> None:
         if isinstance(delta, CallStart):
             self._end_prose()
+            if self.taken is None:
+                self.taken = _call_ids(self.request)
             own = _unique(delta.id, self.taken)
             self.calls[delta.index] = _Call(own, delta.name)
             self.parts.append(delta.index)
@@ -174,7 +177,7 @@ async def take_turn(
             far.
     """
     spoken.clear()
-    draft = _Draft(scope, _call_ids(request), spoken=spoken)
+    draft = _Draft(scope, request, spoken=spoken)
     stream = model.stream(request)
     try:
         async for delta in stream:
