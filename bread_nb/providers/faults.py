@@ -18,8 +18,8 @@ from bread_nb.base.retry import TRANSIENT_STATUS
 from bread_nb.errors import ProviderError
 
 __all__ = [
+    "body_fault",
     "broken_stream",
-    "error_fault",
     "incomplete_stream",
     "retry_after",
     "service_message",
@@ -83,6 +83,11 @@ def status_fault(
     retryable = status in TRANSIENT_STATUS or status >= 500
     if kind in _NO_QUOTA:
         retryable, do = False, f"look at the plan and the bill at {service}"
+    elif kind in _RETRY_ANYWAY:
+        retryable, do = (
+            True,
+            "run again: the model wrote a call that its service refused",
+        )
     why = f"HTTP {status}: {message}" if message else f"HTTP {status}."
     return ProviderError(
         what,
@@ -91,7 +96,7 @@ def status_fault(
         code=code,
         why=why,
         do=do,
-        retryable=retryable or kind in _RETRY_ANYWAY,
+        retryable=retryable,
         context={"type": kind} if kind else None,
     )
 
@@ -148,16 +153,32 @@ def variable(service: str, name: str) -> str:
     return f"{re.sub(r'[^A-Z0-9]', '_', service.upper())}_{name}"
 
 
-def error_fault(
-    service: str, error: JsonValue, secrets: Iterable[str] = ()
+def body_fault(
+    service: str,
+    body: JsonValue,
+    secrets: Iterable[str] = (),
+    *,
+    status: int | None = None,
+    wait: float | None = None,
 ) -> ProviderError:
-    """The error for an error object that came in a body or in mid-stream."""
-    fields: Mapping[str, JsonValue] = error if isinstance(error, dict) else {}
+    """The error that a body stands for, or an event in mid-stream.
+
+    Args:
+        service: Who answered.
+        body: The parsed body, None when it was not JSON.
+        secrets: Values to mask beside those of the environment.
+        status: The HTTP status; in mid-stream it is read off the error's type.
+        wait: Seconds the service asked to wait.
+    """
+    top = body if isinstance(body, dict) else {}
+    inner = top.get("error")
+    fields = inner if isinstance(inner, dict) else top
     kinds = [str(fields[k]) for k in ("code", "type") if fields.get(k)]
-    status = next(filter(None, map(_status, (fields.get("status_code"), *kinds))), 500)
+    told = next(filter(None, map(_status, (fields.get("status_code"), *kinds))), 500)
     kind = next((k for k in kinds if not k.isdigit()), "")
-    message = service_message({"error": error}, secrets)
-    fault = status_fault(service, status, message, kind=kind)
+    fault = status_fault(
+        service, status or told, service_message(body, secrets), kind=kind, wait=wait
+    )
     fault.context.update(
         {k: v for k, v in fields.items() if k in ("n_ctx", "n_prompt_tokens")}
     )
@@ -177,12 +198,11 @@ def service_message(body: JsonValue, secrets: Iterable[str] = ()) -> str:
     """The service's own short message in an error body, secrets masked.
 
     Args:
-        body: The parsed body; `{"error": {"message": …}}`, `{"error": "…"}` and
-            `{"message": …}` are understood.
+        body: The parsed body; its `error`, `message` or `detail`, one in the other.
         secrets: Values to mask beside those of the environment.
     """
     found: JsonValue = body
-    for key in ("error", "message"):
+    for key in ("error", "message", "detail"):
         if isinstance(found, dict) and found.get(key):
             found = found[key]
     if not isinstance(found, str):

@@ -20,11 +20,13 @@ from bread_nb.providers.model import (
     CallStart,
     Delta,
     Finish,
+    Model,
     ModelRequest,
     ReasoningChunk,
     ReasoningEnd,
     TextChunk,
     UsageReport,
+    split_name,
 )
 from bread_nb.providers.script import (
     Line,
@@ -35,7 +37,7 @@ from bread_nb.providers.script import (
     read_turn,
 )
 
-__all__ = ["Scripted", "load_script"]
+__all__ = ["Scripted", "from_description", "load_script"]
 
 _TOKEN = 4
 
@@ -122,6 +124,11 @@ def load_script(path: str | Path) -> Scripted:
         BreadError: `SCRIPT_NOT_FOUND` or `INVALID_SCRIPT`.
     """
     return Scripted(read_file(path), by="history", name=f"scripted:{path}")
+
+
+def from_description(described: Model) -> Scripted:
+    """The model of `Model("scripted:FILE")`."""
+    return load_script(split_name(described.name)[1])
 
 
 async def _resolved(turn: Turn, request: ModelRequest) -> Line:

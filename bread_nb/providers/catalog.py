@@ -1,0 +1,227 @@
+"""From a model's name to the model.
+
+A name is looked up among the agent's providers, then the project's, then those
+built in. Nothing is looked up, and no key or extra is asked for, before the model is
+called.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from importlib import import_module
+from typing import TypeAlias, cast
+
+from pydantic import JsonValue
+
+from bread_nb.base.wire import canonical
+from bread_nb.errors import BreadError, closest
+from bread_nb.providers.model import ChatModel, Delta, Model, ModelRequest, split_name
+
+__all__ = ["Catalog", "Factory", "Named", "known_providers", "resolve"]
+
+Factory: TypeAlias = Callable[[str], ChatModel | Awaitable[ChatModel]]
+Factories: TypeAlias = Mapping[str, Factory]
+
+_BUILT_IN = {
+    "anthropic": ("bread_nb.providers.anthropic", "Anthropic"),
+    "local": ("bread_nb.providers.local", "Local"),
+    "openai": ("bread_nb.providers.openai", "OpenAI"),
+    "scripted": ("bread_nb.providers.scripted", "from_description"),
+}
+_LATER = frozenset({"gemini", "ollama", "clipipe"})
+_FREE = frozenset({"local", "scripted", "ollama"})
+
+
+def resolve(model: str | Model | ChatModel, *providers: Factories) -> ChatModel:
+    """The model that `model` names, or itself when it is one.
+
+    Args:
+        model: `provider:model`, a description, or any model object.
+        *providers: Factories by provider name, the first mapping asked first.
+
+    Raises:
+        BreadError: `INVALID_MODEL` when it is neither.
+    """
+    if isinstance(model, str):
+        model = Model(model)
+    if isinstance(model, Model):
+        return Named(model, *providers)
+    given = cast("object", model)
+    if isinstance(given, ChatModel):
+        return given
+    raise BreadError(
+        f"{given!r} is no model.",
+        code="INVALID_MODEL",
+        why="a model has name, free, stream and aclose.",
+        do='for example "anthropic:claude-opus-4-8" or Scripted(["Hello"])',
+    )
+
+
+def known_providers(*providers: Factories) -> list[str]:
+    """The names of all providers there are, sorted."""
+    return sorted({*_BUILT_IN, *(name for each in providers for name in each)})
+
+
+class Named:
+    """A model by its description, made when it is first called.
+
+    Args:
+        described: What was asked for.
+        *providers: Factories by provider name, the first mapping asked first.
+    """
+
+    def __init__(self, described: Model, *providers: Factories) -> None:
+        self.name = described.name
+        self._described = described
+        self._providers = providers
+        self._provider, self._model_id = split_name(described.name)
+        self._made: ChatModel | None = None
+
+    @property
+    def free(self) -> bool:
+        """Whether calls cost nothing; what a factory makes may be free as well."""
+        if self._made is not None:
+            return self._made.free
+        return self._provider in _FREE and self._factory() is None
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Ask the model, made now if it was not made before.
+
+        Raises:
+            BreadError: `UNKNOWN_PROVIDER`, `NOT_AVAILABLE` or `INVALID_MODEL`.
+        """
+        if self._made is not None:
+            return self._made.stream(self._filled(request))
+        return self._first(request)
+
+    async def aclose(self) -> None:
+        """Close the model, if it was made."""
+        made, self._made = self._made, None
+        if made is not None:
+            await made.aclose()
+
+    async def _first(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        factory = self._factory()
+        if factory is None:
+            made = self._built_in()
+        else:
+            made = factory(self._model_id)
+            if inspect.isawaitable(made):
+                made = await made
+        if self._made is None:
+            self._made = _checked(made, self.name)
+        stream = self._made.stream(self._filled(request))
+        async with aclosing(cast("AsyncGenerator[Delta]", stream)) as deltas:
+            async for delta in deltas:
+                yield delta
+
+    def _filled(self, request: ModelRequest) -> ModelRequest:
+        """The request with the settings a factory was not told of."""
+        if not self._described.settings or self._factory() is None:
+            return request
+        return replace(
+            request, settings={**self._described.settings, **request.settings}
+        )
+
+    def _factory(self) -> Factory | None:
+        for each in self._providers:
+            if self._provider in each:
+                if self._described.base_url or self._described.api_key:
+                    raise _only_a_name(self._provider)
+                return each[self._provider]
+        return None
+
+    def _built_in(self) -> ChatModel:
+        place = _BUILT_IN.get(self._provider)
+        if place is None:
+            raise _unknown(self._provider, known_providers(*self._providers))
+        module, name = place
+        make = cast(
+            "Callable[[Model], ChatModel]", getattr(import_module(module), name)
+        )
+        return make(self._described)
+
+
+class Catalog:
+    """The models of one project: each is made once, and all are closed together.
+
+    Args:
+        providers: The project's factories by provider name.
+    """
+
+    def __init__(self, providers: Factories | None = None) -> None:
+        self._providers = dict(providers or {})
+        self._models: dict[tuple[str | int | None, ...], Named] = {}
+
+    def resolve(
+        self, model: str | Model | ChatModel, providers: Factories | None = None
+    ) -> ChatModel:
+        """The model that `model` names; `providers` are the agent's, asked first.
+
+        Raises:
+            BreadError: `INVALID_MODEL` when it names none.
+        """
+        if not isinstance(model, str | Model):
+            return resolve(model)
+        described = Model(model) if isinstance(model, str) else model
+        own = providers or {}
+        provider = split_name(described.name)[0]
+        key = (
+            described.name,
+            described.base_url,
+            described.api_key,
+            canonical(dict(described.settings)),
+            id(own.get(provider) or self._providers.get(provider)),
+        )
+        if key not in self._models:
+            self._models[key] = Named(described, own, self._providers)
+        return self._models[key]
+
+    async def aclose(self) -> None:
+        """Close every model that was made; it may be called twice."""
+        models, self._models = self._models, {}
+        for model in models.values():
+            await model.aclose()
+
+
+def _checked(made: object, name: str) -> ChatModel:
+    if isinstance(made, ChatModel):
+        return made
+    raise BreadError(
+        f"The factory for {name} gave no model.",
+        code="INVALID_MODEL",
+        why=f"it gave {made!r}; a model has name, free, stream and aclose.",
+        do="return a model from it, for example Scripted([...])",
+    )
+
+
+def _only_a_name(provider: str) -> BreadError:
+    return BreadError(
+        f"base_url and api_key mean nothing to the provider {provider}.",
+        code="INVALID_MODEL",
+        why="it comes from providers=, and its factory is given the model id alone.",
+        do="leave them out, or give them to the model inside the factory",
+    )
+
+
+def _unknown(provider: str, known: list[str]) -> BreadError:
+    if provider in _LATER:
+        return BreadError(
+            f"The provider {provider} is not available yet.",
+            code="NOT_AVAILABLE",
+            why=f"this version has {', '.join(known)}.",
+            do="a host that speaks like OpenAI works today: "
+            'Model("openai:MODEL", base_url="http://…/v1")',
+            context={"provider": provider},
+        )
+    near = closest(provider, known)
+    return BreadError(
+        f"There is no provider {provider!r}.",
+        code="UNKNOWN_PROVIDER",
+        why=f"the providers are {', '.join(known)}.",
+        do=f"did you mean {near}:…?" if near else "name one of them, or add providers=",
+        context={"provider": provider, "known": cast("JsonValue", known)},
+    )

@@ -1,0 +1,71 @@
+"""Where a service is and the key it wants, looked up when a call is made."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from bread_nb.errors import BreadError
+from bread_nb.providers import weights
+from bread_nb.providers.faults import variable
+
+__all__ = ["Access", "access", "local_way"]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The address of a service and the key for it; the key is never shown."""
+
+    base_url: str
+    key: str | None = field(repr=False)
+
+
+def access(
+    provider: str,
+    *,
+    base_url: str | None,
+    key: str | None,
+    default_url: str,
+    agent: str = "",
+) -> Access:
+    """The address and key given, or else those of the environment.
+
+    Only the service's own address asks for a key; another host may need none.
+
+    Raises:
+        BreadError: `MODEL_KEY_MISSING` or `MODEL_AUTH`.
+    """
+    url = base_url or os.environ.get(variable(provider, "BASE_URL")) or default_url
+    found = (key or os.environ.get(variable(provider, "API_KEY")) or "").strip()
+    if not found and url == default_url:
+        raise _missing(provider, agent)
+    if not (found.isascii() and found.isprintable()):
+        raise BreadError(
+            f"The key for {provider} is not one.",
+            code="MODEL_AUTH",
+            why="it holds characters that no key has, such as a line end.",
+            do=f"set {variable(provider, 'API_KEY')} again, without quotes",
+        )
+    return Access(url.rstrip("/"), found or None)
+
+
+def _missing(provider: str, agent: str) -> BreadError:
+    name = variable(provider, "API_KEY")
+    return BreadError(
+        f"No key for {provider}.",
+        code="MODEL_KEY_MISSING",
+        why=f"{name} is not set in this kernel.",
+        do=f"set it and restart, or: {local_way(agent)}",
+        context={"provider": provider, "variable": name},
+    )
+
+
+def local_way(agent: str = "") -> str:
+    """How to run without any key: with the local model."""
+    cell = f"%%bread {agent or 'AGENT'} --model local:{weights.MODEL}"
+    steps: list[str] = []
+    if not weights.runtime_present():
+        steps.append('pip install "bread-nb[local]"')
+    if weights.find() is None:
+        steps.append("bread local install")
+    return f"{', '.join(steps)}, then {cell}" if steps else cell

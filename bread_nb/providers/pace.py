@@ -1,0 +1,114 @@
+"""How long a service may be silent.
+
+The first event may take long, since a model may think; between events the wait is
+short; a deadline, when one is set, bounds the whole answer. Keep-alive lines are no
+events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+from bread_nb import errors
+from bread_nb.base.ids import monotonic
+from bread_nb.errors import BreadError
+
+__all__ = ["PACE_SETTINGS", "Pace", "Waits"]
+
+T = TypeVar("T")
+
+PACE_SETTINGS = frozenset({"first_event_timeout", "idle_timeout", "deadline"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waits:
+    """Seconds to wait; infinity is for ever."""
+
+    first_event: float = 600.0
+    idle: float = 60.0
+    deadline: float = math.inf
+
+    @staticmethod
+    def read(settings: Mapping[str, JsonValue]) -> Waits:
+        """The waits that settings ask for; 0 and infinity are off.
+
+        Raises:
+            BreadError: `INVALID_SETTING` when one is not a number of seconds.
+        """
+        usual = Waits()
+        return Waits(
+            first_event=_seconds(settings, "first_event_timeout", usual.first_event),
+            idle=_seconds(settings, "idle_timeout", usual.idle),
+            deadline=_seconds(settings, "deadline", usual.deadline),
+        )
+
+
+def _seconds(settings: Mapping[str, JsonValue], name: str, default: float) -> float:
+    value = settings.get(name)
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+        raise BreadError(
+            f"{name} cannot be {value!r}.",
+            code="INVALID_SETTING",
+            why="it is a number of seconds; 0 is off.",
+            do=f"Model(..., settings={{{name!r}: 60}})",
+        )
+    return float(value) or math.inf
+
+
+class Pace:
+    """The clock of one answer."""
+
+    def __init__(self, waits: Waits, host: str) -> None:
+        self._waits = waits
+        self._host = host
+        start = monotonic()
+        self._end = start + waits.deadline
+        self._idle = waits.first_event
+        self._limit = start + waits.first_event
+
+    def event(self) -> None:
+        """An event came; the wait for the next one begins."""
+        self._idle = self._waits.idle
+        self._limit = monotonic() + self._idle
+
+    async def wait(self, step: Awaitable[T]) -> T:
+        """The result of `step`, when it comes in time.
+
+        Raises:
+            TimeoutError: `ETIMEDOUT`, retryable, or `EDEADLINE`.
+        """
+        limit = min(self._limit, self._end)
+        if limit == math.inf:
+            return await step
+        try:
+            async with asyncio.timeout(max(0.0, limit - monotonic())):
+                return await step
+        except TimeoutError:
+            pass
+        raise self._tripped(limit)
+
+    def _tripped(self, limit: float) -> errors.TimeoutError:
+        if limit == self._end:
+            return errors.TimeoutError(
+                f"{self._host} took longer than the deadline.",
+                code="EDEADLINE",
+                why=f"the whole answer had {self._waits.deadline:g} s.",
+                do="set a later deadline, or ask for less",
+                context={"bound": "deadline"},
+            )
+        return errors.TimeoutError(
+            f"{self._host} went silent.",
+            code="ETIMEDOUT",
+            why=f"no event came for {self._idle:g} s.",
+            do="run again; the text so far is kept",
+            retryable=True,
+            context={"bound": "idle"},
+        )
