@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bread_nb.errors import BreadError, closest
-from bread_nb.project.loader import AgentFolder
+from bread_nb.errors import BreadError
+from bread_nb.project.loader import AgentFolder, unknown_agent
 from bread_nb.runtime.agent import Agent
 from bread_nb.stores.records import Definition
 
@@ -45,25 +45,8 @@ class Roster:
         if self.folder is not None and agent_id in self.folder.ids():
             loaded = self.folder.load(agent_id)
             return Member(loaded.id, loaded.agent, loaded.definition)
-        raise _unknown(agent_id, self.ids())
+        raise unknown_agent(agent_id, self.ids())
 
     def broken(self) -> dict[str, BreadError]:
         """What is wrong with the agents that cannot be run."""
         return self.folder.problems() if self.folder else {}
-
-
-def _unknown(agent_id: str, known: list[str]) -> BreadError:
-    near = closest(agent_id, known)
-    if known:
-        why = f"agents/ has {', '.join(known)}."
-        do = f"%%bread {near or known[0]}"
-    else:
-        why = "there are no agents here."
-        do = f"bread new agent {agent_id if agent_id.isidentifier() else 'writer'}"
-    return BreadError(
-        f"No agent called {agent_id!r}.",
-        code="AGENT_NOT_FOUND",
-        why=why,
-        do=do,
-        context={"agent_id": agent_id, "known": list(known)},
-    )

@@ -1,0 +1,1 @@
+"""Projects: folders, their configuration, and what a person is shown of them."""
