@@ -81,8 +81,7 @@ class Bread:
         self._listeners = Listeners(self.config.crumb_filter)
         self._home = home or _Here()
         self._lives: set[Live] = set()
-        chosen = store if store is not None else self.config.store
-        opened = store_url(self.root) if chosen is None else chosen
+        opened = store_url(self.root, self.config.store) if store is None else store
         self._kit = Kit(
             store=open_store(opened, self.root) if isinstance(opened, str) else opened,
             owner=Owner(),
