@@ -42,7 +42,7 @@ def check_name(value: str, kind: str) -> str:
     if _NAME.fullmatch(value):
         return value
     raise BreadError(
-        f"{value!r} is not a name for a {kind}.",
+        f"{value!r} is not a name for {'an' if kind[:1] in 'aeiou' else 'a'} {kind}.",
         code="INVALID_NAME",
         why="names are lowercase letters, digits and _, and begin with a letter.",
         do=f"rename it, for example {_suggest(value)!r}",
