@@ -193,6 +193,12 @@ class Turn:
     retries: int = 0
     mark: int | None = None
 
+    @property
+    def text(self) -> str:
+        """What the model said to the person in this turn."""
+        said = [b.text for b in self.blocks if isinstance(b, Prose) and b.spoken]
+        return "\n\n".join(said)
+
 
 @dataclass(slots=True, kw_only=True)
 class Mark:

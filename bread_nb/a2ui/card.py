@@ -43,12 +43,17 @@ class CardPen:
 
     catalog = CATALOG
     trail = True
+    grows = True
 
     def __init__(self, clock: Callable[[], int]) -> None:
         self.clock = clock
         self.facts = Facts()
         self.notice: Json | None = None
         self.extras: dict[str, Extras] = {}
+
+    def written(self, text: str) -> str:
+        """Text as it is; the page makes nothing of it that loads or runs."""
+        return text
 
     def root(self, children: list[JsonValue]) -> list[Json]:
         """The run card with its turns."""

@@ -14,7 +14,14 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
-__all__ = ["fence", "markdown_html", "safe_markdown", "text_html", "unmath"]
+__all__ = [
+    "fence",
+    "markdown_html",
+    "markdown_text",
+    "safe_markdown",
+    "text_html",
+    "unmath",
+]
 
 _GOOD_LINK = re.compile(r"(?i)(?:https?://|mailto:)[^\s]")
 _TAGS = re.compile(r"(<[^>]*>)")
@@ -166,6 +173,16 @@ def _apart(text: str) -> str:
 
 
 # -- the same text as markdown -----------------------------------------------------
+
+_MARKUP = re.compile(
+    r"[\\*`]|(?<!\w)_|_(?!\w)|~~|!(?=\[)|\](?=[(:\[])|<(?=[A-Za-z/!?])|&(?=#?\w+;)"
+)
+_WRITTEN = {"<": "&lt;", "&": "&amp;", "~~": "\\~\\~"}
+
+
+def markdown_text(text: str) -> str:
+    """Plain text as markdown: what would be markup is written out."""
+    return _MARKUP.sub(lambda found: _WRITTEN.get(found[0], f"\\{found[0]}"), text)
 
 
 def fence(text: str, language: str = "") -> str:

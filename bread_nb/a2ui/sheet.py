@@ -38,6 +38,11 @@ class Pen(Protocol):
 
     catalog: str
     trail: bool
+    grows: bool
+
+    def written(self, text: str) -> str:
+        """The text of prose as the other side gets it, where it cannot grow."""
+        ...
 
     def root(self, children: list[JsonValue]) -> list[Json]:
         """The component `root` and whatever stands beside its turns."""
@@ -167,14 +172,18 @@ class Sheet:
         if known is None:
             value = drawn.value
             if isinstance(block, Prose):
-                value = {**value, "text": self._added(block)}
+                self._added(block)
+                value = {**value, "text": self._text(block)}
             self._sets.append((path, value))
             return
         for key, value in drawn.value.items():
             if key not in known or known[key] != value:
                 self._sets.append((f"{path}/{key}", value))
         if isinstance(block, Prose) and (added := self._added(block)):
-            self._append.append((f"{path}/text", added))
+            if self.pen.grows:
+                self._append.append((f"{path}/text", added))
+            else:
+                self._sets.append((f"{path}/text", self._text(block)))
 
     def _added(self, block: Prose) -> str:
         """What came since the last time; half a character waits for its other half."""
@@ -188,7 +197,8 @@ class Sheet:
     def _text(self, block: Prose) -> str:
         held = self._texts[block.id].held
         whole = block.text
-        return sound(whole[: len(whole) - len(held)] if held else whole)
+        text = sound(whole[: len(whole) - len(held)] if held else whole)
+        return text if self.pen.grows else self.pen.written(text)
 
     def _draw_turns(self, changes: Changes) -> None:
         for turn in changes.turns.values():

@@ -13,6 +13,8 @@ from bread_nb.a2ui.words import say
 
 __all__ = ["PARTS", "begin", "refresh"]
 
+_LONGEST_NAME = 120
+
 What = Literal["agent", "step", "round", "loop", "task", "node"]
 
 
@@ -26,8 +28,9 @@ def begin(
 ) -> Row:
     """A part of the run with a name of its own begins."""
     turn = story.turn()
+    title = " ".join(name.split())[:_LONGEST_NAME]
     row = Row(
-        id=story.next_id(turn), what=what, name=name, key=key, began=crumb.timestamp
+        id=story.next_id(turn), what=what, name=title, key=key, began=crumb.timestamp
     )
     story.rows[key] = row
     story.add(turn, row)

@@ -21,7 +21,15 @@ from bread_nb.a2ui.blocks import (
 )
 from bread_nb.a2ui.endings import ending, error_of
 from bread_nb.a2ui.telling import State, Telling
-from bread_nb.a2ui.values import args_of, changes, preview, sound, value_of, visible
+from bread_nb.a2ui.values import (
+    args_of,
+    changes,
+    masked,
+    preview,
+    sound,
+    value_of,
+    visible,
+)
 from bread_nb.a2ui.words import say
 
 __all__ = ["Facts", "block_view", "head_view", "mark_view", "note_view", "turn_view"]
@@ -200,7 +208,7 @@ def _call(call: Call) -> Json:
         "ms": call.ms,
         "started_ms": call.began,
         "args": args_of(call.args),
-        "result": value_of(call.result) if call.returned else None,
+        "result": value_of(masked("", call.result)) if call.returned else None,
         "progress": words,
         "meter": meter,
         "error": error,
@@ -242,7 +250,7 @@ def _row(row: Row) -> Json:
         "ms": row.ms,
         "started_ms": row.began,
         "args": args_of(given),
-        "result": value_of(row.output) if row.returned else None,
+        "result": value_of(masked("", row.output)) if row.returned else None,
         "progress": None,
         "meter": None,
         "error": error,
