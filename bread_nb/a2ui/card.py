@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from bread_nb.a2ui.asking import Extras, form_view
+from bread_nb.a2ui.questions import Extras, form_view
 from bread_nb.a2ui.blocks import Block, Form, Turn
 from bread_nb.a2ui.sheet import Drawn, Sheet
 from bread_nb.a2ui.story import Story

@@ -12,7 +12,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from bread_nb.a2ui.asking import Extras, form_view
+from bread_nb.a2ui.questions import Extras, form_view
 from bread_nb.a2ui.blocks import Block, Call, FileMade, Form, Prose, Row, Turn
 from bread_nb.a2ui.card import surface_id
 from bread_nb.a2ui.outline import shortened

@@ -135,6 +135,8 @@ class Story(Telling):
     def interrupted(self) -> None:
         """The kernel ended while this run worked, and nobody has gone on yet."""
         self.close_tail()
+        if self.turns:
+            self.turns[-1].over = True
         self.enter("interrupted", self.at)
 
     def stopping(self) -> None:

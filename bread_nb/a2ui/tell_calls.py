@@ -17,6 +17,7 @@ __all__ = ["CALLS", "answer_line", "resumed"]
 _DENIED = frozenset(
     {"DENIED", "DECLINED", "PERMISSION_DENIED", "REFUSED", "TOOL_DENIED"}
 )
+_YES = frozenset({"yes", "y", "approve", "approved"})
 _CUT = frozenset({"CANCELLED", "HALTED", "RUN_CANCELLED", "SEALED", "STOPPED"})
 
 
@@ -193,8 +194,7 @@ def resumed(story: Telling, crumb: c.HumanResumed) -> None:
     story.enter("resuming", crumb.timestamp)
     if form is None or not form.open:
         return
-    asked = form.crumb.args
-    form.ended = answer_line(crumb.response, asked)
+    form.ended = answer_line(_plain(crumb), form.crumb.args)
     form.response = crumb.response
     story.open_forms.pop(crumb.checkpoint_id, None)
     story.touch(form)
@@ -211,8 +211,19 @@ def resumed(story: Telling, crumb: c.HumanResumed) -> None:
         story.enter("resuming", crumb.timestamp)
 
 
+def _plain(crumb: c.HumanResumed) -> Mapping[str, JsonValue]:
+    """The answer as a mapping; a typed one is a word for yes, or the answer itself."""
+    if isinstance(crumb.response, Mapping):
+        return crumb.response
+    if isinstance(crumb.response, str):
+        if crumb.kind == "input":
+            return {"answer": crumb.response}
+        return {"approved": crumb.response.strip().lower() in _YES}
+    return {}
+
+
 def _apply(story: Telling, crumb: c.HumanResumed, call: Call) -> None:
-    answer = crumb.response if isinstance(crumb.response, Mapping) else {}
+    answer = _plain(crumb)
     reason = answer.get("reason")
     if answer.get("approved") is True:
         call.decision = say("approved")
@@ -234,7 +245,7 @@ def _apply(story: Telling, crumb: c.HumanResumed, call: Call) -> None:
     elif answer.get("failed") is True:
         call.error = c.ErrorInfo("OUTCOME_UNKNOWN", say("counted_failed"))
         _settle(story, crumb, call, "failed", awaited=True)
-    elif "withdrawn" in answer or "superseded" in answer:
+    elif "withdrawn" in answer:
         _settle(story, crumb, call, "cut", awaited=True)
     else:
         call.decision = _refusal(answer, reason)
@@ -260,18 +271,19 @@ def _refusal(answer: Mapping[str, JsonValue], reason: JsonValue) -> str:
     return say("declined" if declined else "denied_you")
 
 
-def answer_line(response: JsonValue, asked: JsonValue) -> str:
+def answer_line(answer: Mapping[str, JsonValue], asked: JsonValue) -> str:
     """The line that stays of a form, from the answer that settled it."""
-    answer = response if isinstance(response, Mapping) else {}
     reason = answer.get("reason")
     because = reason if isinstance(reason, str) and reason.strip() else None
     if answer.get("approved") is True:
         edited = answer.get("args")
         changed = edited is not None and edited != asked
         return say("form_approved_changed" if changed else "form_approved")
-    for key in ("answer", "happened", "run", "failed", "withdrawn", "superseded"):
+    for key in ("answer", "happened", "run", "failed"):
         if key in answer and answer[key] is not False:
             return say(f"form_{key}")
+    if "withdrawn" in answer:
+        return _withdrawn(answer["withdrawn"])
     if "topup" in answer:
         return say("form_topup")
     if answer.get("terminate") is True:
@@ -280,6 +292,13 @@ def answer_line(response: JsonValue, asked: JsonValue) -> str:
         return because or say("form_expired")
     kind = "form_declined" if answer.get("declined") is True else "form_denied"
     return say(f"{kind}_because", {"reason": because}) if because else say(kind)
+
+
+def _withdrawn(why: JsonValue) -> str:
+    if not isinstance(why, str) or not why:
+        return say("form_withdrawn")
+    key = "form_asked_again" if "edited" in why or "changed" in why else "form_taken"
+    return say(key, {"why": why})
 
 
 CALLS = {

@@ -155,9 +155,7 @@ def test_a_run_that_failed_says_how_often_it_tried():
     told = Told("writer", model=OPUS).start()
     lost = c.ErrorInfo("MODEL_UNREACHABLE", "api.anthropic.com did not answer.")
     for attempt in (1, 2):
-        told.say(
-            c.ModelRetry, attempt=attempt, attempts=2, delay_ms=4000, error=lost
-        )
+        told.say(c.ModelRetry, attempt=attempt, attempts=2, delay_ms=4000, error=lost)
     told.fail(
         "MODEL_UNREACHABLE",
         "api.anthropic.com did not answer.",

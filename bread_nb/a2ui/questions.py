@@ -46,6 +46,8 @@ class Extras:
 
     Args:
         nonce: Its one-time word; never saved, only sent over the comm.
+        shown: The hash the answer must carry; made from the crumb when None, which
+            holds as long as nothing in the arguments was masked.
         remember: The offers not to ask again, from `remember_choices`.
         remember_note: Why there is no offer.
         changed: What changed in the agent since it asked: a sentence and a diff.
@@ -56,6 +58,7 @@ class Extras:
     """
 
     nonce: str = ""
+    shown: str | None = None
     remember: list[Json] = field(default_factory=list[Json])
     remember_note: str | None = None
     changed: Json | None = None
@@ -89,7 +92,8 @@ def form_view(story: Telling, form: Form, extras: Extras) -> tuple[str, Json]:
     view: Json = {
         "checkpoint": crumb.checkpoint_id,
         "nonce": "" if end else extras.nonce,
-        "shown": shown_hash(crumb.checkpoint_id, crumb.tool_name, crumb.args),
+        "shown": extras.shown
+        or shown_hash(crumb.checkpoint_id, crumb.tool_name, crumb.args),
         "handle": crumb.handle or "",
         "agent": crumb.agent_id,
         "tool": tool_name(crumb.tool_name),
