@@ -13,7 +13,12 @@ from typing import TypeVar, cast
 
 from pydantic import JsonValue
 from pydantic import ValidationError as PydanticError
-from pydantic_core import PydanticSerializationError, from_json, to_json
+from pydantic_core import (
+    PydanticSerializationError,
+    from_json,
+    to_json,
+    to_jsonable_python,
+)
 
 from bread_nb.base.schema import problems_of
 from bread_nb.stores.store import Fields, Record
@@ -54,11 +59,9 @@ def body_of(record: Record) -> str:
     try:
         text = record.model_dump_json(exclude_defaults=True)
     except PydanticSerializationError:
-        fields = record.model_dump(mode="json", exclude_defaults=True)
-        return _careful(fields, type(record))
+        text = "NaN"
     if "NaN" in text or "Infinity" in text:
-        fields = record.model_dump(mode="json", exclude_defaults=True)
-        return _careful(fields, type(record))
+        return _careful(record.model_dump(exclude_defaults=True), type(record))
     return text
 
 
@@ -77,9 +80,11 @@ def text_of(value: JsonValue, kind: type[Record] | None = None) -> str:
     return data.decode()
 
 
-def _careful(value: JsonValue, kind: type[Record] | None) -> str:
+def _careful(value: object, kind: type[Record] | None) -> str:
     """Text with ASCII escapes, which half characters survive; no NaN, not too deep."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(
+        value, separators=(",", ":"), allow_nan=False, default=to_jsonable_python
+    )
     if kind is not None:
         kind.model_validate(json.loads(text))
     return text

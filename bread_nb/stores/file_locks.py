@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ _LOCKS = Path("/proc/locks")
 
 
 def lock_holder(paths: Iterable[Path]) -> int | None:
-    """The process that holds a write lock on one of the files, if that can be told."""
+    """The other process that holds a write lock on one of the files, if it is known."""
     try:
         files = {path.stat().st_ino for path in paths if path.exists()}
         lines = _LOCKS.read_text().splitlines()
@@ -22,5 +23,6 @@ def lock_holder(paths: Iterable[Path]) -> int | None:
         if len(words) == 8 and words[3] == "WRITE":
             inode = words[5].rpartition(":")[2]
             if inode.isdigit() and int(inode) in files:
-                return int(words[4]) if int(words[4]) > 0 else None
+                pid = int(words[4])
+                return pid if pid > 0 and pid != os.getpid() else None
     return None

@@ -137,7 +137,7 @@ def select(
 
 def _term(kind: type[Record], name: str, wanted: JsonValue) -> Query:
     """A condition that no record that matches fails; exact when no other holds it."""
-    if name == "created_at" and _small(wanted):
+    if name == "created_at" and _small(wanted) and not isinstance(wanted, bool):
         return Query("created_at = ?", [wanted])
     if name == "id" or name in COLUMNS:
         if wanted is None:

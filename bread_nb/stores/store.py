@@ -38,7 +38,10 @@ class Record(BaseModel):
     them, are indexed.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+    # With "constants" a number that is none is noticed when it is kept, not nulled.
+    model_config = ConfigDict(
+        frozen=True, extra="ignore", defer_build=True, ser_json_inf_nan="constants"
+    )
 
     kind: ClassVar[str]
     id: str

@@ -41,7 +41,8 @@ def locked(place: str, seconds: float, holder: int | None) -> BreadError:
     return BreadError(
         f"The store {place} is busy.",
         code="STORE_LOCKED",
-        why=f"another process has held the lock for {seconds:g} s.",
+        why=f"{'another process' if holder else 'something else'} has held the lock "
+        f"for {seconds:g} s.",
         do=f"close pid {holder}"
         if holder
         else f"close the other programs that use {place}, then try again",
@@ -68,7 +69,7 @@ def unwritable(place: str, why: str) -> BreadError:
         f"The store {place} cannot be written.",
         code="STORE_UNWRITABLE",
         why=f"{why}.",
-        do=f"make {folder} a folder you may write in, with room on the disk, "
+        do=f"make {folder} and the files in it writable, with room on the disk, "
         "or set BREAD_STORE=sqlite:///another/place.db (or memory:)",
     )
 
