@@ -28,7 +28,6 @@ from bread_nb.runtime.inbox import find_run
 from bread_nb.runtime.leases import Owner
 from bread_nb.runtime.listeners import Event, Listeners, Sink
 from bread_nb.runtime.outcome import Outcome, PendingCall
-from bread_nb.runtime.recovery import interrupted, is_interrupted
 from bread_nb.runtime.run import Home, Live, Run, Work
 from bread_nb.runtime.scope import Kit
 from bread_nb.runtime.sessions import Sessions
@@ -57,13 +56,15 @@ class Bread:
         config: The project's configuration.
         root: The project's folder; the current one when None.
         store: A store or its address, in place of the configured one.
-        home: Where runs live; the running loop when None.
+        home: Where runs live; in a kernel its engine thread, else the running loop,
+            when None.
 
     Raises:
         BreadError: For a configuration that cannot be used.
     """
 
     shared: ClassVar[Callable[[Path | None], Bread | None] | None] = None
+    common_home: ClassVar[Home | None] = None
 
     def __init__(
         self,
@@ -79,8 +80,8 @@ class Bread:
         folder = AgentFolder(self.root, self.config.entrypoints) if root else None
         self._roster = Roster(agents or {}, folder)
         self._listeners = Listeners(self.config.crumb_filter)
-        self._home = home or _Here()
-        self._lives: set[Live] = set()
+        self._home = home or Bread.common_home or _Here()
+        self._lives: dict[Live, None] = {}
         opened = store_url(self.root, self.config.store) if store is None else store
         self._kit = Kit(
             store=open_store(opened, self.root) if isinstance(opened, str) else opened,
@@ -97,7 +98,7 @@ class Bread:
             error_handling=self.config.error_handling,
             ask_timeout=self.config.ask_timeout,
         )
-        self._desk = Desk(self._kit, self.agent)
+        self._desk = Desk(self._kit, self._roster.of_run)
 
     @classmethod
     def load(cls, start: Path | str | None = None, *, strict: bool = False) -> Bread:
@@ -146,6 +147,10 @@ class Bread:
     def look_up_names(self, names: Names) -> None:
         """Where the names of a run's `ctx` are looked up when it goes on."""
         self._desk.names = names
+
+    def look_up_agents(self, find: Callable[[str], Agent | None]) -> None:
+        """Where the agent of a stored run is looked up that no folder has."""
+        self._roster.elsewhere = find
 
     def agent_ids(self) -> list[str]:
         """The ids of all agents, broken ones included."""
@@ -212,7 +217,7 @@ class Bread:
         for name, value in (("skill", skill), ("budget", budget)):
             if value is not None:
                 raise _not_yet(name)
-        live = self._admit(agent if isinstance(agent, str) else _own_id(agent))
+        live = self._admit(agent if isinstance(agent, str) else agent.name or "agent")
 
         async def work() -> Outcome:
             member = self._member(agent)
@@ -258,7 +263,7 @@ class Bread:
 
     async def interrupted(self) -> list[RunRow]:
         """The runs whose process ended while they worked, oldest first."""
-        return await interrupted(self._kit)
+        return await self._desk.broken_off(None)
 
     async def recover(self, run: str | None = None, *, ctx: object = None) -> list[Run]:
         """Take up interrupted runs where they broke off; each is a `Run` under way.
@@ -270,13 +275,7 @@ class Bread:
         Raises:
             BreadError: `RUN_NOT_FOUND`, or `NOT_INTERRUPTED` for a run at work.
         """
-        if run is None:
-            rows = await self.interrupted()
-        else:
-            row = await find_run(self.store, run)
-            if not await is_interrupted(row, self._kit):
-                raise _not_interrupted(row)
-            rows = [row]
+        rows = await self._desk.broken_off(run)
         return [self._take_up(row, ctx) for row in rows]
 
     async def cancel(self, run: str) -> RunRow:
@@ -287,11 +286,14 @@ class Bread:
                 process works on it.
         """
         row = await find_run(self.store, run)
-        for live in tuple(self._lives):
-            if live.run_id == row.id:
-                live.cancel()
-                return row
-        return await self._desk.end(row)
+        at_work = self.at_work(row.id)
+        for live in at_work:
+            live.cancel()
+        return row if at_work else await self._desk.end(row)
+
+    def at_work(self, run_id: str) -> list[Live]:
+        """The work that is under way on a run here, the earliest first."""
+        return [live for live in tuple(self._lives) if live.run_id == run_id]
 
     async def runs(self, *, limit: int | None = 20) -> list[RunRow]:
         """The newest runs, newest first."""
@@ -362,8 +364,8 @@ class Bread:
                 context={"in_flight": len(self._lives), "max": most},
             )
         live = Live(name)
-        self._lives.add(live)
-        live.ended.add_done_callback(lambda _: self._lives.discard(live))
+        self._lives[live] = None
+        live.ended.add_done_callback(lambda _: self._lives.pop(live, None))
         return live
 
     def _begin(self, live: Live, work: Work) -> Run:
@@ -371,7 +373,7 @@ class Bread:
 
     def _member(self, agent: str | Agent) -> Member:
         if isinstance(agent, Agent):
-            return Member(_own_id(agent), agent)
+            return self._roster.take(agent)
         return self._roster.find(agent)
 
     def _take_up(self, row: RunRow, ctx: object) -> Run:
@@ -383,23 +385,10 @@ def _present(source: CredentialSource | None) -> tuple[CredentialSource, ...]:
     return () if source is None else (source,)
 
 
-def _own_id(agent: Agent) -> str:
-    return agent.name or "agent"
-
-
 def _not_yet(name: str) -> BreadError:
     return BreadError(
         f"run({name}=...) is not available yet.",
         code="NOT_AVAILABLE",
         why="this version has no such capability.",
         do=f"leave {name} out",
-    )
-
-
-def _not_interrupted(row: RunRow) -> BreadError:
-    return BreadError(
-        f"Run {row.handle} was not interrupted.",
-        code="NOT_INTERRUPTED",
-        why=f"it is {row.status}.",
-        do=f"%bread show {row.handle}",
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bread_nb.errors import BreadError
 from bread_nb.project.loader import AgentFolder, unknown_agent
 from bread_nb.runtime.agent import Agent
-from bread_nb.stores.records import Definition
+from bread_nb.stores.records import Definition, RunRow
 
 __all__ = ["Member", "Roster"]
 
@@ -28,6 +28,8 @@ class Roster:
     def __init__(self, agents: Mapping[str, Agent], folder: AgentFolder | None) -> None:
         self.given = dict(agents)
         self.folder = folder
+        self.elsewhere: Callable[[str], Agent | None] | None = None
+        self._handed: dict[str, Agent] = {}
 
     def ids(self) -> list[str]:
         """All ids, broken ones included, in order."""
@@ -46,6 +48,30 @@ class Roster:
             loaded = self.folder.load(agent_id)
             return Member(loaded.id, loaded.agent, loaded.definition)
         raise unknown_agent(agent_id, self.ids())
+
+    def take(self, agent: Agent) -> Member:
+        """An agent handed over itself; its runs can be gone on with from here."""
+        agent_id = agent.name or "agent"
+        self._handed[agent_id] = agent
+        return Member(agent_id, agent)
+
+    def of_run(self, row: RunRow) -> Agent:
+        """The agent of a stored run, as it is now.
+
+        One that was handed over itself is looked for where it came from, `elsewhere`
+        in a new process; a folder's is read again.
+
+        Raises:
+            BreadError: `AGENT_NOT_FOUND` or `AGENT_BROKEN`.
+        """
+        name = row.agent_id
+        if row.definition is None and name not in self.given:
+            found = self._handed.get(name)
+            if found is None and self.elsewhere is not None:
+                found = self.elsewhere(name)
+            if found is not None:
+                return found
+        return self.find(name).agent
 
     def broken(self) -> dict[str, BreadError]:
         """What is wrong with the agents that cannot be run."""

@@ -7,9 +7,19 @@ from collections.abc import Callable, Sequence
 from bread_nb.errors import BreadError
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.ending import end_stopped
-from bread_nb.runtime.inbox import expired_questions, find_question, open_questions
+from bread_nb.runtime.inbox import (
+    expired_questions,
+    find_question,
+    find_run,
+    open_questions,
+)
 from bread_nb.runtime.outcome import Outcome, PendingCall
-from bread_nb.runtime.recovery import is_interrupted, load_drive, take_over
+from bread_nb.runtime.recovery import (
+    interrupted,
+    is_interrupted,
+    load_drive,
+    take_over,
+)
 from bread_nb.runtime.resuming import Reply, go_on, reply_to
 from bread_nb.runtime.run import Live
 from bread_nb.runtime.scope import Kit
@@ -25,10 +35,10 @@ class Desk:
 
     Args:
         kit: What all runs share.
-        agent_of: The agent with an id, as it is now.
+        agent_of: The agent of a run, as it is now.
     """
 
-    def __init__(self, kit: Kit, agent_of: Callable[[str], Agent]) -> None:
+    def __init__(self, kit: Kit, agent_of: Callable[[RunRow], Agent]) -> None:
         self._kit = kit
         self._agent_of = agent_of
         self.names: Names | None = None
@@ -43,7 +53,7 @@ class Desk:
         """
         question = await find_question(self._kit.store, name)
         row = await self._row(question.run_id)
-        agent = self._agent_of(row.agent_id)
+        agent = self._agent_of(row)
         live.agent_id = row.agent_id
         ctx = self._ctx(row, ctx)
         if await is_interrupted(row, self._kit):
@@ -55,7 +65,7 @@ class Desk:
 
     async def take_up(self, row: RunRow, live: Live, ctx: object) -> Outcome:
         """Go on with an interrupted run where it broke off."""
-        agent = self._agent_of(row.agent_id)
+        agent = self._agent_of(row)
         return await go_on(row, agent, self._kit, live, ctx=self._ctx(row, ctx))
 
     async def pending(self) -> list[PendingCall]:
@@ -68,6 +78,24 @@ class Desk:
             }
             await self.answer(question.id, answer, Live(question.agent_id), None)
         return [PendingCall.of(c) for c in await open_questions(self._kit.store)]
+
+    async def broken_off(self, name: str | None) -> list[RunRow]:
+        """The interrupted runs, oldest first, or the one of this name.
+
+        Raises:
+            BreadError: `RUN_NOT_FOUND`, or `NOT_INTERRUPTED` for a run at work.
+        """
+        if name is None:
+            return await interrupted(self._kit)
+        row = await find_run(self._kit.store, name)
+        if await is_interrupted(row, self._kit):
+            return [row]
+        raise BreadError(
+            f"Run {row.handle} was not interrupted.",
+            code="NOT_INTERRUPTED",
+            why=f"it is {row.status}.",
+            do=f"%bread show {row.handle}",
+        )
 
     async def end(self, row: RunRow) -> RunRow:
         """End a run that waits or was interrupted.
@@ -109,7 +137,7 @@ class Desk:
     def _any_agent(self, row: RunRow) -> Agent:
         """The run's agent; when it is gone, one that is good for ending the run."""
         try:
-            return self._agent_of(row.agent_id)
+            return self._agent_of(row)
         except BreadError:
             return Agent(model=row.override or "scripted:gone")
 

@@ -12,7 +12,7 @@ import concurrent.futures
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from bread_nb.crumbs import Crumb
 from bread_nb.errors import BreadError, TimeoutError
@@ -124,14 +124,19 @@ class Run:
 
     Iterate it for crumbs (any number of readers, each from the first crumb), await it
     for its outcome, or call `result()`. A fault is raised by iteration and by await.
+
+    A notebook says how a run shows itself (`display`) and how a thread waits for one
+    so that an interrupt ends it (`hold`).
     """
+
+    display: ClassVar[Callable[[Run], None] | None] = None
+    hold: ClassVar[Callable[[Run, float | None], None] | None] = None
 
     def __init__(self, live: Live, work: Work, home: Home) -> None:
         self._live = live
         self._work: Work | None = work
         self._left_early = False
         self._awaited = 0
-        self.shown = False
         loop = home.loop() or _running()
         if loop is not None:
             self._begin(loop)
@@ -140,6 +145,11 @@ class Run:
         work, self._work = self._work, None
         if work is not None:
             self._live.start(work, loop)
+
+    @property
+    def live(self) -> Live:
+        """The engine's side of the run, for who shows it."""
+        return self._live
 
     @property
     def id(self) -> str:
@@ -248,7 +258,10 @@ class Run:
                 do="outcome = await run",
             )
         try:
-            return self._live.ended.result(timeout)
+            if Run.hold is None:
+                return self._live.ended.result(timeout)
+            Run.hold(self, timeout)
+            return self._live.ended.result(0)
         except concurrent.futures.TimeoutError:
             raise TimeoutError(
                 f"The run of {self.agent_id} is still going on.",
@@ -258,6 +271,11 @@ class Run:
         except KeyboardInterrupt:
             self.cancel()
             raise
+
+    def _ipython_display_(self) -> None:
+        if Run.display is None:
+            raise NotImplementedError
+        Run.display(self)
 
     def __repr__(self) -> str:
         return f"Run({self.agent_id!r}, {_figures(self)})"
