@@ -1,0 +1,131 @@
+"""Answers given before they are asked for, where nobody sits at the page.
+
+A decision file is a YAML mapping from a tool's name (`*` for any other) to `approve`,
+`deny`, an answer, or a list of these that is used up in order:
+
+    publish: [deny, approve]
+    approve: {answer: go ahead}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+import yaml
+from pydantic import JsonValue
+
+from bread_nb.errors import BreadError
+from bread_nb.runtime.outcome import PendingCall
+
+__all__ = ["Decisions", "as_answer", "refusal"]
+
+_EXAMPLE = "for example a line publish: approve"
+_ANSWERS = frozenset({"approved", "answer", "declined", "happened", "run", "failed"})
+
+
+class Decisions:
+    """What to answer to each call; it knows which answers are used up.
+
+    Args:
+        answers: Answers by the tool's own name; `*` is for any other tool.
+        approve: Approve what nothing else is said about.
+        deny: The reason to refuse what nothing else is said about; None refuses none.
+    """
+
+    def __init__(
+        self,
+        answers: Mapping[str, JsonValue] | None = None,
+        *,
+        approve: bool = False,
+        deny: str | None = None,
+    ) -> None:
+        self._left = {
+            name: list(value) if isinstance(value, list) else value
+            for name, value in (answers or {}).items()
+        }
+        self._approve = approve
+        self._deny = deny
+
+    @staticmethod
+    def read(path: Path) -> Decisions:
+        """The decisions in a file.
+
+        Raises:
+            BreadError: `INVALID_DECISIONS`, saying what is wrong.
+        """
+        try:
+            found: object = yaml.safe_load(path.read_text("utf-8"))
+        except OSError as error:
+            raise _bad(path, error.strerror or "it cannot be read") from None
+        except (yaml.YAMLError, UnicodeDecodeError) as error:
+            raise _bad(path, " ".join(str(error).split())) from None
+        if not isinstance(found, dict):
+            raise _bad(path, "it is not a mapping from tools to answers")
+        answers = cast("dict[object, JsonValue]", found)
+        for name, value in answers.items():
+            for item in value if isinstance(value, list) else [value]:
+                _check(path, str(name), item)
+        return Decisions({str(name): value for name, value in answers.items()})
+
+    def answer(self, call: PendingCall) -> JsonValue:
+        """The answer to a call, or None when a person must be asked."""
+        for name in (call.tool, call.tool_name, "*"):
+            if name in self._left:
+                return _meant(self._next(name), call.kind)
+        if self._approve and call.kind == "approval":
+            return {"approved": True}
+        if self._deny is not None and call.kind in ("approval", "input"):
+            return refusal(call.kind, self._deny)
+        return None
+
+    def _next(self, name: str) -> JsonValue:
+        value = self._left[name]
+        if not isinstance(value, list):
+            return value
+        return value.pop(0) if value else None
+
+
+def refusal(kind: str, reason: str) -> JsonValue:
+    """The answer that refuses a call of this kind."""
+    word: dict[str, JsonValue] = (
+        {"declined": True} if kind == "input" else {"approved": False}
+    )
+    return {**word, "reason": reason} if reason else word
+
+
+def as_answer(value: JsonValue) -> JsonValue:
+    """A value as an answer: one of the known mappings, or else what was asked for."""
+    if isinstance(value, dict) and _ANSWERS & set(value):
+        return value
+    return {"answer": value}
+
+
+def _meant(value: JsonValue, kind: str) -> JsonValue:
+    match value, kind:
+        case None, _:
+            return None
+        case "approve", "approval" | "halt":
+            return {"approved": True}
+        case "deny", _:
+            return refusal(kind, "")
+        case "run" | "failed", "outcome":
+            return {str(value): True}
+        case _:
+            return as_answer(value)
+
+
+def _check(path: Path, name: str, value: JsonValue) -> None:
+    if value is None or isinstance(value, bool):
+        why = f"{name}: {value!r} is neither approve nor deny nor an answer"
+        raise _bad(path, why)
+
+
+def _bad(path: Path, why: str) -> BreadError:
+    return BreadError(
+        f"{path} is no decision file.",
+        code="INVALID_DECISIONS",
+        why=f"{why}.",
+        do=_EXAMPLE,
+    )

@@ -1,0 +1,50 @@
+"""The first files of a new agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bread_nb.base.names import check_name
+from bread_nb.errors import BreadError
+
+__all__ = ["new_agent"]
+
+_AGENT = '''"""What {id} is for, in one sentence."""
+
+import os
+
+from bread_nb import Agent
+
+agent = Agent(model=os.environ.get("BREAD_MODEL", "local:smollm2-135m"))
+'''
+_PROMPT = "You are {id}. Answer in two short sentences.\n"
+
+
+def new_agent(root: Path, agent_id: str) -> list[Path]:
+    """Write `agents/<id>/`; the files that were made.
+
+    Raises:
+        BreadError: `INVALID_NAME`, `AGENT_EXISTS` or `PROJECT_UNWRITABLE`.
+    """
+    check_name(agent_id, "agent")
+    folder = root / "agents" / agent_id
+    if folder.exists():
+        raise BreadError(
+            f"There is an agent {agent_id!r} already.",
+            code="AGENT_EXISTS",
+            why=f"agents/{agent_id}/ is there; nothing was changed.",
+            do=f"edit agents/{agent_id}/agent.py, or choose another name",
+        )
+    texts = {"agent.py": _AGENT, "prompt.md": _PROMPT}
+    try:
+        folder.mkdir(parents=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text.format(id=agent_id), encoding="utf-8")
+    except OSError as error:
+        raise BreadError(
+            f"agents/{agent_id}/ cannot be written.",
+            code="PROJECT_UNWRITABLE",
+            why=f"{error.strerror or type(error).__name__}.",
+            do=f"make {root} a folder you may write in",
+        ) from None
+    return [folder / name for name in texts]
