@@ -186,7 +186,7 @@ def _columns_in(kind: type[Record]) -> tuple[str, ...]:
 
 
 def columns_of(record: Record) -> Columns:
-    """The indexed fields of a record; those it does not have are None."""
+    """The fields of a record that have columns; those it does not have are None."""
     columns: Columns = dict.fromkeys(COLUMNS)
     for name in _columns_in(type(record)):
         columns[name] = column(name, getattr(record, name))

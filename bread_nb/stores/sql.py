@@ -1,7 +1,8 @@
 """The schema and the statements of the stores that speak SQL.
 
-Two tables: `record` with one row a record, whose indexed fields stand in columns
-beside the body, and `log` with one row an entry. Values are bound with `?`.
+Two tables: `record` with one row a record, some of whose fields stand in columns beside
+the body, and `log` with one row an entry. Values are bound with `?`. Agents are few and
+have no index: it would cost a page in every commit.
 """
 
 from __future__ import annotations
@@ -41,8 +42,6 @@ MIGRATIONS: Sequence[Sequence[str]] = (
         "CREATE INDEX record_by_run ON record (run_id, kind) WHERE run_id IS NOT NULL",
         "CREATE INDEX record_by_session ON record (session_id, kind) "
         "WHERE session_id IS NOT NULL",
-        "CREATE INDEX record_by_agent ON record (agent_id, kind, created_at) "
-        "WHERE agent_id IS NOT NULL",
         "CREATE INDEX record_by_status ON record (kind, status, created_at) "
         "WHERE status IS NOT NULL",
         "CREATE INDEX record_by_time ON record (kind, created_at)",

@@ -103,7 +103,7 @@ def reads(steps: Sequence[Prepared]) -> list[Key]:
 class Draft:
     """One record as a group of steps leaves it.
 
-    `columns` holds the indexed fields that are to be written. `there` says whether the
+    `columns` holds the columns that are to be written. `there` says whether the
     store has the record already, None when nobody has looked.
     """
 

@@ -35,7 +35,7 @@ class Record(BaseModel):
 
     Subclasses set `kind`, the name of their shelf, which never changes. The fields
     `run_id`, `session_id`, `agent_id`, `status` and `created_at`, where a record has
-    them, are indexed.
+    them, are quick to query by. A field's default never changes: bodies leave it out.
     """
 
     # With "constants" a number that is none is noticed when it is kept, not nulled.
