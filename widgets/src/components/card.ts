@@ -1,0 +1,266 @@
+/** The run card: header, trail, note, body and footer, and its keys. */
+
+import type { Block, Host, Placed, Read } from "../block.ts";
+import { el, set, setKids } from "../dom.ts";
+import { isField, modified } from "../keys.ts";
+import { PressButton } from "../press.ts";
+import { type Head, readFault, readHead, readNote, readTrail } from "../shapes.ts";
+import { say, sayCode, withCode } from "../words.ts";
+import type { Announcer } from "./announcer.ts";
+import { Body } from "./body.ts";
+import { copyButton } from "./copy.ts";
+import { errorView } from "./error.ts";
+import { Header, isEnded } from "./header.ts";
+import { Trail } from "./trail.ts";
+
+export interface CardActions {
+  stop(done: () => void): void;
+  end(done: () => void): void;
+  discard(): void;
+  asof(n: number | null): void;
+  again(): void;
+  /** Focus goes back to the notebook. */
+  leave(): void;
+  /** Every component that stands in the card. */
+  blocks(): Iterable<Placed>;
+}
+
+export class Card implements Block {
+  readonly node: HTMLElement;
+  readonly #host: Host;
+  readonly #actions: CardActions;
+  readonly #announcer: Announcer;
+  readonly #header: Header;
+  readonly #trail: Trail;
+  readonly #body: Body;
+  readonly #strips: HTMLElement;
+  readonly #note = el("div", { class: "b-note", hidden: true });
+  readonly #dead: HTMLElement;
+  readonly #again: PressButton;
+  readonly #discard: PressButton;
+  readonly #stale: HTMLElement;
+  readonly #asof = el("div", { class: "b-note b-asof", "data-role": "still", hidden: true });
+  readonly #back: PressButton;
+  readonly #error = el("div");
+  readonly #foot: HTMLElement;
+  readonly #copy: PressButton;
+  readonly #show: PressButton;
+  readonly #keys: HTMLElement;
+  #head: Head | null = null;
+  #isDead = false;
+  #sawWork = false;
+  #unfolded = false;
+  #crumb: number | null = null;
+  #newest = 0;
+  #faulted = "";
+
+  constructor(host: Host, actions: CardActions, announcer: Announcer) {
+    this.#host = host;
+    this.#actions = actions;
+    this.#announcer = announcer;
+    this.#header = new Header(host, actions);
+    this.#trail = new Trail(host, (n) => actions.asof(n));
+    this.#body = new Body(host);
+    this.#back = new PressButton(host, say("asof.back"), () => actions.asof(null));
+    this.#again = new PressButton(host, say("dead.again"), () => actions.again());
+    this.#discard = new PressButton(host, say("discard"), () => actions.discard());
+    this.#dead = this.#deadNote();
+    const stale = sayCode("stale");
+    this.#stale = el("div", { class: "b-note", "data-role": "still", hidden: true }, ...stale);
+    const answer = () => this.#body.answer(actions.blocks());
+    this.#copy = copyButton(host, say("question.answer"), answer, say("copy.answer"));
+    this.#show = new PressButton(host, "", () => this.#unfold(), { link: true });
+    this.#foot = el("div", "b-foot", this.#copy.node, this.#show.node);
+    this.#keys = keyList();
+    const { node, question, detail } = this.#header;
+    this.#strips = el("div", "b-strips", this.#stale, this.#dead, this.#asof, this.#note);
+    this.#strips.append(this.#error);
+    const { scroll } = this.#body;
+    const parts = [node, question, detail, this.#trail.node, this.#strips, scroll.node];
+    this.node = el("div", { class: "bread", role: "region" }, ...parts);
+    this.node.append(this.#foot, this.#keys, announcer.status, announcer.alert);
+    this.#header.dead = false;
+    this.#draw();
+  }
+
+  update(read: Read): void {
+    const head = readHead(read("head"));
+    this.#announce(head);
+    this.#head = head;
+    this.#header.update(head);
+    if (!isEnded(head.state)) this.#sawWork = this.#crumb === null;
+    this.#trail.update(readTrail(read("trail")));
+    if (this.#crumb === null) this.#newest = this.#trail.last;
+    this.#showNote(read);
+    this.#draw();
+  }
+
+  place(children: readonly Placed[]): void {
+    this.#body.place(children);
+    this.#draw();
+  }
+
+  refresh(): void {
+    this.#body.refresh(this.#actions.blocks());
+  }
+
+  /** Before and after everything else is painted. */
+  before(): void {
+    this.#body.scroll.look();
+  }
+
+  after(): void {
+    this.#body.refresh(this.#actions.blocks());
+    this.#drawFoot();
+    this.#body.scroll.settle();
+  }
+
+  /** Whether a kernel stands behind the card. */
+  alive(alive: boolean): void {
+    if (alive !== this.#isDead) return;
+    this.#isDead = !alive;
+    this.#header.dead = !alive;
+    this.#announcer.alarm(alive ? "" : `${say("dead.word")}. ${say("dead.title")}`);
+    this.#draw();
+    for (const { block } of this.#actions.blocks()) block.enable?.(alive);
+  }
+
+  /** The kernel is being asked again. */
+  asking(): void {
+    this.#again.text = say("dead.trying");
+  }
+
+  stale(): void {
+    this.#stale.hidden = false;
+  }
+
+  /** Say at which crumb the card stands; null is now. */
+  moment(n: number | null): void {
+    this.#crumb = n;
+    this.#draw();
+  }
+
+  key(event: KeyboardEvent, target: Element): void {
+    if (event.key === "Escape" && !event.isComposing) this.#actions.leave();
+    if (isField(target) || modified(event) || event.isComposing) return;
+    if (this.#trail.node.contains(target) && this.#trail.key(event)) return;
+    const bars = [this.#header.node, this.#trail.node, this.#foot];
+    if (!bars.some((bar) => bar.contains(target))) return;
+    if (event.key === "c") void this.#copyAnswer();
+    if (event.key === "?") this.#keys.hidden = !this.#keys.hidden;
+  }
+
+  /** Where focus goes when what had it is gone. */
+  refocus(): void {
+    this.#header.word.focus({ preventScroll: true });
+  }
+
+  dispose(): void {
+    this.#header.stop();
+    this.#announcer.stop();
+  }
+
+  async #copyAnswer(): Promise<void> {
+    const answer = this.#body.answer(this.#actions.blocks());
+    if (answer === "") return;
+    const copied = await this.#host.page.copy(answer, this.node);
+    this.#announcer.say(say(copied ? "copied" : "copy.failed"));
+  }
+
+  #unfold(): void {
+    this.#unfolded = !this.#unfolded;
+    this.#draw();
+  }
+
+  #deadNote(): HTMLElement {
+    const title = el("b", null, say("dead.title"));
+    const text = el("span", null, ...sayCode("dead.text"));
+    const attributes = { class: "b-note", "data-role": "bad", hidden: true };
+    return el("div", attributes, title, " ", text, " ", this.#again.node);
+  }
+
+  #announce(head: Head): void {
+    const before = this.#head;
+    if (before?.state === head.state && before.word === head.word) return;
+    if (head.state === "failed") this.#announcer.alarm(head.word);
+    else if (head.state === "finished") {
+      const { calls, words } = this.#body.counts(this.#actions.blocks());
+      const places = { calls: say("say.calls", { n: calls }), words: say("say.words", { n: words }) };
+      this.#announcer.say(say("say.finished", places));
+    } else this.#announcer.say(head.word);
+  }
+
+  #showNote(read: Read): void {
+    const note = readNote(read("note"));
+    this.#note.hidden = note === null;
+    if (note) {
+      this.#note.dataset["role"] = note.role;
+      const title = el("b", { dir: "auto" }, ...withCode(note.title));
+      const text = el("span", { dir: "auto" }, ...withCode(note.text));
+      const button = note.button === "discard" ? [" ", this.#discard.node] : [];
+      this.#note.replaceChildren(title, " ", text, ...button);
+    }
+    const fault = readFault(read("error"));
+    const told = JSON.stringify(fault);
+    if (told === this.#faulted) return;
+    this.#faulted = told;
+    setKids(this.#error, fault ? [errorView(fault, this.#host)] : []);
+  }
+
+  /** Whether only the bar stands: an ended run whose picture stands below. */
+  get #isBar(): boolean {
+    return this.#ended && this.#sawWork && this.#crumb === null;
+  }
+
+  get #ended(): boolean {
+    return this.#head !== null && isEnded(this.#head.state);
+  }
+
+  #draw(): void {
+    const head = this.#head ?? readHead(undefined);
+    const dead = this.#isDead;
+    this.node.hidden = this.#head === null && !dead && this.#body.empty;
+    this.node.dataset["role"] = dead ? "bad" : head.role;
+    this.node.dataset["state"] = head.state;
+    this.node.classList.toggle("b-dead", dead);
+    const { agent } = head;
+    set(this.node, "aria-label", say(agent === "" ? "region.nameless" : "region", { agent }));
+    this.#trail.enable(!dead);
+    this.#dead.hidden = !dead;
+    this.#again.text = say("dead.again");
+    this.#discard.off(dead);
+    this.#back.off(dead);
+    this.#showMoment();
+    const bar = this.#isBar;
+    const { scroll } = this.#body;
+    scroll.tall = this.#ended || head.button === "end" || head.state === "waiting";
+    scroll.node.hidden = this.#body.empty || (bar && !this.#unfolded);
+    this.#show.node.hidden = !bar || this.#body.empty;
+    this.#show.text = say(this.#unfolded ? "hide.body" : "show.body");
+    this.#drawFoot();
+  }
+
+  /** The foot of an ended run, with the buttons that there is a use for. */
+  #drawFoot(): void {
+    const answer = this.#ended ? this.#body.answer(this.#actions.blocks()) : "";
+    this.#copy.node.hidden = answer === "";
+    this.#foot.hidden = answer === "" && this.#show.node.hidden;
+  }
+
+  #showMoment(): void {
+    const n = this.#crumb;
+    this.#asof.hidden = n === null;
+    if (n === null) return;
+    const of = this.#newest;
+    const words = el("b", null, of > n ? say("asof.of", { n, of }) : say("asof", { n }));
+    this.#asof.replaceChildren(words, " ", this.#back.node);
+  }
+}
+
+function keyList(): HTMLElement {
+  const lines = (["keys.c", "keys.arrows", "keys.escape", "keys.help"] as const).map(
+    (word) => el("li", null, ...sayCode(word)),
+  );
+  const list = el("ul", null, ...lines);
+  return el("div", { class: "b-keys", hidden: true, role: "note" }, say("keys"), list);
+}

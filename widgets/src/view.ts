@@ -1,0 +1,239 @@
+/**
+ * One view of a run: what the kernel says becomes a surface, the surface a card.
+ *
+ * However many messages come, the page is drawn at most once a frame.
+ */
+
+import type { Block, Host, KeyPress, Outcome } from "./block.ts";
+import { Channel, type Wire } from "./channel.ts";
+import { Announcer } from "./components/announcer.ts";
+import { Approval } from "./components/approval.ts";
+import { Card } from "./components/card.ts";
+import { FileRow } from "./components/file.ts";
+import { Markdown } from "./components/markdown.ts";
+import { Outcome as OutcomeForm } from "./components/outcome.ts";
+import { Progress } from "./components/progress.ts";
+import { Question } from "./components/question.ts";
+import { Reasoning } from "./components/reasoning.ts";
+import { Retry } from "./components/retry.ts";
+import { ToolCall } from "./components/toolcall.ts";
+import { Turn } from "./components/turn.ts";
+import { Stranger } from "./components/unsupported.ts";
+import { focusedIn } from "./dom.ts";
+import { type Json, type JsonRecord, isRecord, own } from "./json.ts";
+import { isTextArea, modified } from "./keys.ts";
+import type { Page } from "./page.ts";
+import { Surface } from "./surface.ts";
+import { Tree } from "./tree.ts";
+import { say } from "./words.ts";
+
+export interface Surroundings {
+  page: Page;
+  wire: Wire;
+  /** Interrupt the kernel; false when there is no way to. */
+  interrupt(): boolean;
+  /** Put focus on the cell that holds the card. */
+  leave(): void;
+}
+
+export class View {
+  readonly card: Card;
+  readonly #around: Surroundings;
+  readonly #surface = new Surface();
+  readonly #tree: Tree;
+  readonly #channel: Channel;
+  readonly #announcer: Announcer;
+  readonly #presses = new WeakMap<Element, KeyPress>();
+  #ids = 0;
+  #frame: (() => void) | null = null;
+  /** The crumb that was asked for and has not come yet. */
+  #wanted: number | null = null;
+
+  constructor(around: Surroundings) {
+    this.#around = around;
+    const { page, wire } = around;
+    this.#announcer = new Announcer(page);
+    const host = this.#host(page);
+    this.card = new Card(host, this.#actions(), this.#announcer);
+    const make = (kind: string, id: string) => makeBlock(kind, id, host);
+    this.#tree = new Tree(this.#surface, this.card, make);
+    this.#channel = new Channel(wire, page, {
+      snapshot: (messages, asof) => this.#snapshot(messages, asof),
+      frame: (messages, append) => {
+        this.#surface.apply(messages, append);
+        this.#repaint();
+      },
+      alive: (alive) => this.#keepFocus(() => this.card.alive(alive)),
+      stale: () => this.card.stale(),
+    });
+    this.card.node.addEventListener("keyup", (event) => this.#keyUp(event));
+    this.#channel.hello();
+  }
+
+  /** A key went down in the card; it reaches nobody else. */
+  key(event: KeyboardEvent, target: Element): void {
+    const button = target.closest("button");
+    const press = button && this.#presses.get(button);
+    const pressing = event.key === "Enter" || event.key === " ";
+    if (pressing && event.key === "Enter" && modified(event)) this.#stray(target);
+    else if (press && pressing) {
+      if (modified(event)) event.preventDefault();
+      else press.down(event);
+      return;
+    }
+    this.card.key(event, target);
+  }
+
+  /** The kernel may have gone; ask whether it is there. */
+  doubt(): void {
+    this.#channel.hello();
+  }
+
+  /** The kernel is gone. */
+  gone(): void {
+    this.#channel.dead();
+  }
+
+  dispose(): void {
+    this.#frame?.();
+    this.#channel.close();
+    this.#tree.dispose();
+    this.card.dispose();
+  }
+
+  #host(page: Page): Host {
+    return {
+      page,
+      presses: this.#presses,
+      act: (name, source, context, outcome) => this.#act(name, source, context, outcome),
+      announce: (words) => this.#announcer.say(words),
+      repaint: () => this.#repaint(),
+      id: () => `b${(this.#ids += 1)}`,
+    };
+  }
+
+  #actions(): ConstructorParameters<typeof Card>[1] {
+    const told = (done: () => void): Outcome => ({
+      lost: done,
+      result: (ok, words) => {
+        if (!ok) done();
+        if (words !== null) this.#announcer.say(words);
+      },
+    });
+    return {
+      stop: (done) => this.#act("stop", "root", {}, told(done), () => this.#interrupt()),
+      end: (done) => this.#act("end", "root", {}, told(done)),
+      discard: () => this.#act("discard", "root", {}),
+      asof: (n) => this.#asof(n),
+      again: () => {
+        this.card.asking();
+        this.#channel.hello();
+      },
+      leave: () => this.#around.leave(),
+      blocks: () => this.#tree?.blocks() ?? [],
+    };
+  }
+
+  #act(
+    name: string,
+    source: string,
+    context: JsonRecord,
+    outcome: Outcome = {},
+    urgent: (() => boolean) | null = null,
+  ): void {
+    const surface = this.#surface.id;
+    this.#channel.act({ name, surface, source, context }, outcome, urgent);
+  }
+
+  /** Stop without an answer: interrupt the kernel, if this run is what it executes. */
+  #interrupt(): boolean {
+    const head = this.#surface.data.get("/head");
+    const foreground = isRecord(head) && own(head, "foreground") === true;
+    return foreground && this.#around.interrupt();
+  }
+
+  #asof(n: number | null): void {
+    this.#wanted = n;
+    const forget = () => (this.#wanted = null);
+    const result = (ok: boolean) => (ok ? undefined : forget());
+    this.#act("asof", "root", { n }, { lost: forget, result });
+  }
+
+  #snapshot(messages: Json[], asof: number | null | undefined): number | null {
+    const moment = asof === undefined ? this.#wanted : asof;
+    this.#wanted = null;
+    this.card.moment(moment);
+    this.#surface.clear();
+    this.#surface.apply(messages);
+    this.#repaint();
+    return moment;
+  }
+
+  #repaint(): void {
+    this.#frame ??= this.#around.page.frame(() => {
+      this.#frame = null;
+      this.#paint();
+    });
+  }
+
+  #paint(): void {
+    this.#keepFocus(() => {
+      this.card.before();
+      this.#tree.paint();
+      this.card.after();
+    });
+  }
+
+  /** Draw, and if what had focus is gone, leave it in the card. */
+  #keepFocus(draw: () => void): void {
+    const before = focusedIn(this.card.node);
+    const inside = before !== null && this.card.node.contains(before);
+    draw();
+    if (!inside) return;
+    const now = focusedIn(this.card.node);
+    const lost = now === null || !this.card.node.contains(now) || !visible(before);
+    if (lost) this.card.refocus();
+  }
+
+  /** Enter with a modifier presses nothing; say how to go on. */
+  #stray(target: Element): void {
+    if (isTextArea(target)) return;
+    const button = target.closest(".b-form")?.querySelector(".b-go");
+    const name = button?.textContent;
+    const line = button?.closest(".b-form")?.querySelector<HTMLElement>(".b-said");
+    if (!name || !line) return;
+    line.hidden = false;
+    line.textContent = say("press.tab", { button: name });
+  }
+
+  #keyUp(event: KeyboardEvent): void {
+    const target = event.composedPath()[0];
+    const button = target instanceof Element ? target.closest("button") : null;
+    const press = button && this.#presses.get(button);
+    if (press && (event.key === "Enter" || event.key === " ")) press.up(event);
+  }
+}
+
+function visible(node: Element): boolean {
+  return node.isConnected && node.closest("[hidden]") === null;
+}
+
+const MAKERS: Record<string, (host: Host, id: string) => Block> = {
+  Turn: () => new Turn(),
+  Markdown: (host) => new Markdown(host),
+  Reasoning: (host) => new Reasoning(host),
+  ToolCall: (host) => new ToolCall(host),
+  File: () => new FileRow(),
+  Progress: () => new Progress(),
+  Retry: () => new Retry(),
+  Approval: (host, id) => new Approval(host, id),
+  Question: (host, id) => new Question(host, id),
+  Outcome: (host, id) => new OutcomeForm(host, id),
+  Unsupported: () => new Stranger(),
+};
+
+/** The block of that kind; null for a kind that nobody knows. */
+function makeBlock(kind: string, id: string, host: Host): Block | null {
+  return Object.hasOwn(MAKERS, kind) ? (MAKERS[kind]?.(host, id) ?? null) : null;
+}
+
