@@ -77,8 +77,8 @@ class Permissions:
             return _denied(action, denied)
         if asked := _first(self._ask, action.origin):
             return Ask(f"ask {asked.text}")
-        if self._asks(action):
-            return Ask(f"ask {action.tool} (by a function)")
+        if asked := self._asked_by_function(action):
+            return asked
         if not self._allow:
             return Allow()
         if allowed := _first(self._allow, action.origin):
@@ -86,8 +86,17 @@ class Permissions:
         reason = f"{action.tool} is not among the tools this agent may use."
         return Deny("allow list", reason)
 
-    def _asks(self, action: Action) -> bool:
-        return any(ask(action.tool, action.args) for ask in self._ask_when)
+    def _asked_by_function(self, action: Action) -> Ask | Deny | None:
+        """What the functions say; one that raises denies."""
+        rule = f"ask {action.tool} (by a function)"
+        for ask in self._ask_when:
+            try:
+                if ask(action.tool, action.args):
+                    return Ask(rule)
+            except Exception as error:  # noqa: BLE001
+                said = f"{type(error).__name__}: {error}"
+                return Deny(rule, f"The function that decides failed: {said}")
+        return None
 
 
 def _first(selectors: Sequence[Selector], origin: Origin) -> Selector | None:

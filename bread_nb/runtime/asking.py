@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import replace
 from typing import cast
 
 from pydantic import JsonValue
@@ -34,7 +35,8 @@ async def ask_model(drive: Drive, toolbox: Toolbox) -> Turn | Recovered:
             turn = await _attempt(drive, toolbox, number)
             if _says_nothing(turn) and empty == 0:
                 empty = 1
-                turn = await _attempt(drive, toolbox, number + 1)
+                again = await _attempt(drive, toolbox, number + 1)
+                turn = replace(again, usage=turn.usage + again.usage)
         except BreadError:
             raise
         except Exception as error:

@@ -45,6 +45,11 @@ class Drive:
         """The session's messages."""
         return self.journal.history
 
+    def say(self, message: Message) -> None:
+        """Put what the model said into the history; nothing is half spoken now."""
+        self.history.append(message)
+        self.spoken.clear()
+
     @property
     def chain(self) -> Chain:
         """The hooks of the run."""

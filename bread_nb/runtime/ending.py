@@ -57,6 +57,7 @@ async def end_finished(
     assert message is not None
     if message.text or not replaced:
         drive.history.append(message)
+    drive.journal.ending = True
     drive.scope.stream.stage(
         RunEnd,
         output=dumped,
@@ -88,6 +89,7 @@ async def end_stopped(
     drive: Drive, reason: str, *, seal: str, note: str | None = None
 ) -> Stopped:
     """Stop at a bound, with the last text kept and open calls sealed."""
+    drive.journal.ending = True
     await _seal(drive, seal)
     withdrawn = await _withdraw(drive, "the run was ended")
     drive.scope.stream.stage(
@@ -118,6 +120,7 @@ async def end_halted(drive: Drive, halt: Halt) -> Stopped:
 
 async def end_failed(drive: Drive, error: BaseException) -> None:
     """Fail: the error is told and kept; the caller raises it."""
+    drive.journal.ending = True
     await _seal(drive, "[failed: the run ended in an error]")
     withdrawn = await _withdraw(drive, "the run failed")
     info = ErrorInfo.of(error)
@@ -133,6 +136,7 @@ async def end_failed(drive: Drive, error: BaseException) -> None:
 
 async def end_cancelled(drive: Drive) -> None:
     """End now, because somebody said so; the text so far stays in the history."""
+    drive.journal.ending = True
     said = "".join(drive.spoken)
     await _seal(drive, CANCELLED)
     withdrawn = await _withdraw(drive, "the run was ended")

@@ -7,6 +7,7 @@ go to the store together or not at all.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from pydantic import JsonValue
@@ -15,6 +16,7 @@ from bread_nb.base.ids import monotonic, now_ms
 from bread_nb.errors import BreadError
 from bread_nb.messages import Message, to_json
 from bread_nb.runtime.scope import Scope
+from bread_nb.runtime.steady import to_the_end
 from bread_nb.stores.records import RunRow, Session, crumb_log, message_log
 from bread_nb.stores.store import Append, Claim, Entry, Put, Step
 
@@ -30,6 +32,8 @@ class Journal:
         scope: The run's scope.
         row: The run as it is stored, with this process as its owner.
         history: The session's messages, all of them in the store by now.
+
+    While `ending` is set a cancellation changes nothing any more: the run ends anyway.
     """
 
     def __init__(self, scope: Scope, row: RunRow, history: list[Message]) -> None:
@@ -38,6 +42,7 @@ class Journal:
         self.history = history
         self._stored = len(history)
         self._since = monotonic()
+        self.ending = False
         self._due: dict[str, JsonValue] = {}
 
     def expect(self, **changes: JsonValue) -> None:
@@ -64,7 +69,8 @@ class Journal:
             *_lease_step(self.scope),
             *message_steps(self.row.session_id, self._stored, fresh),
         ]
-        results = await store_crumbs(self.scope, mine, steps)
+        work = store_crumbs(self.scope, mine, steps)
+        results, cancelled = await to_the_end(work)
         kept = self.scope.kit.histories
         if results is None:
             kept.forget(self.row.session_id)
@@ -75,6 +81,8 @@ class Journal:
         self._due.clear()
         self.row = self.row.model_copy(update=change)
         self.scope.stream.release()
+        if cancelled and not self.ending:
+            raise asyncio.CancelledError
         return results
 
     def _tick(self) -> None:

@@ -41,6 +41,7 @@ from bread_nb.runtime.results import refusal_text
 from bread_nb.runtime.run import Live
 from bread_nb.runtime.runner import drive_on, mark_running, run_together, settle_call
 from bread_nb.runtime.scope import Kit, Scope
+from bread_nb.runtime.steady import to_the_end
 from bread_nb.runtime.toolbox import Toolbox, assemble
 from bread_nb.stores.records import Call, Checkpoint, Grant, RunRow
 from bread_nb.stores.store import Claim, Put, Step
@@ -73,9 +74,11 @@ async def reply_to(reply: Reply, kit: Kit, live: Live) -> Outcome:
         settlement = await _prepare(reply, scope)
         if settlement is None:
             return await _still_waiting(reply.row, scope)
-        await _claim(settlement, scope)
+        _, cancelled = await to_the_end(_claim(settlement, scope))
         row = reply.row
         try:
+            if cancelled:
+                raise asyncio.CancelledError
             await _carry_out(settlement, scope)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             return await _end_with(error, reply, kit, live)

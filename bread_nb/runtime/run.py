@@ -9,114 +9,21 @@ from __future__ import annotations
 import asyncio
 import builtins
 import concurrent.futures
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Generator
 from typing import Any, ClassVar, Protocol
 
 from bread_nb.crumbs import Crumb
 from bread_nb.errors import BreadError, TimeoutError
+from bread_nb.runtime.live import Live, Work, follow, running
 from bread_nb.runtime.outcome import Outcome, Suspended
 
-__all__ = ["Home", "Live", "Run"]
-
-_TICK_SECONDS = 0.1
-Work = Callable[[], Coroutine[Any, Any, Outcome]]
+__all__ = ["Home", "Live", "Run", "Work"]
 
 
 class Home(Protocol):
     """Where runs live: the loop their tasks belong to, if it is running already."""
 
     def loop(self) -> asyncio.AbstractEventLoop | None: ...
-
-
-@dataclass(slots=True)
-class _Reader:
-    loop: asyncio.AbstractEventLoop
-    event: asyncio.Event
-    waiting: bool = False
-
-
-@dataclass(eq=False)
-class Live:
-    """The side of a run that the engine holds: its crumbs and how it ended."""
-
-    agent_id: str
-    crumbs: list[Crumb] = field(default_factory=list[Crumb])
-    ended: concurrent.futures.Future[Outcome] = field(
-        default_factory=concurrent.futures.Future[Outcome]
-    )
-    task: asyncio.Task[None] | None = None
-    loop: asyncio.AbstractEventLoop | None = None
-    run_id: str = ""
-    handle: str = ""
-    stop_requested: bool = False
-    cancel_requested: bool = False
-    readers: list[_Reader] = field(default_factory=list[_Reader])
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def accept(self, crumb: Crumb) -> None:
-        """Keep a crumb and wake the readers."""
-        self.crumbs.append(crumb)
-        if self.readers:
-            self.wake()
-
-    def wake(self) -> None:
-        """Tell every reader that waits that there is something new."""
-        for reader in tuple(self.readers):
-            if not reader.waiting:
-                continue
-            reader.waiting = False
-            if reader.loop is self.loop and _on(reader.loop):
-                reader.event.set()
-            else:
-                _tell(reader.loop, reader.event.set)
-
-    def start(self, work: Work, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin the work on a loop, from any thread."""
-        self.loop = loop
-        if _on(loop):
-            self._create(work)
-        else:
-            loop.call_soon_threadsafe(self._create, work)
-
-    def _create(self, work: Work) -> None:
-        assert self.loop is not None
-        self.task = self.loop.create_task(self._work(work))
-        if self.cancel_requested:
-            self.task.cancel()
-
-    async def _work(self, work: Work) -> None:
-        try:
-            outcome = await work()
-        except asyncio.CancelledError:
-            self._end(error=_cancelled(self.handle or self.agent_id))
-        except BaseException as error:
-            self._end(error=error)
-            if not isinstance(error, Exception):
-                raise
-        else:
-            self._end(outcome=outcome)
-
-    def _end(
-        self, *, outcome: Outcome | None = None, error: BaseException | None = None
-    ) -> None:
-        if error is not None:
-            self.ended.set_exception(error)
-        elif outcome is not None:
-            self.ended.set_result(outcome)
-        self.wake()
-
-    def cancel(self) -> None:
-        """Ask the work to end now."""
-        self.cancel_requested = True
-        task, loop = self.task, self.loop
-        if task is None or loop is None:
-            return
-        if _on(loop):
-            task.cancel()
-        else:
-            _tell(loop, task.cancel)
 
 
 class Run:
@@ -136,8 +43,7 @@ class Run:
         self._live = live
         self._work: Work | None = work
         self._left_early = False
-        self._awaited = 0
-        loop = home.loop() or _running()
+        loop = home.loop() or running()
         if loop is not None:
             self._begin(loop)
 
@@ -225,15 +131,14 @@ class Run:
     async def _wait(self) -> Outcome:
         loop = asyncio.get_running_loop()
         self._begin(loop)
-        self._awaited += 1
+        ended = self._live.ended
         try:
-            await _follow(self._live, loop, self._live.ended.done)
+            await follow(self._live, loop, ended.done)
         except asyncio.CancelledError:
             self.cancel()
+            await follow(self._live, loop, ended.done)
             raise
-        finally:
-            self._awaited -= 1
-        return self._live.ended.result()
+        return ended.result()
 
     def __aiter__(self) -> AsyncIterator[Crumb]:
         return _Crumbs(self)
@@ -242,15 +147,16 @@ class Run:
         """The outcome, in the blocking form.
 
         Args:
-            timeout: Seconds to wait; the run goes on when they are over.
+            timeout: Seconds to wait. When they are over the run goes on, or is
+                cancelled where no other thread works on it.
 
         Raises:
             BreadError: `WOULD_BLOCK` on a thread whose own loop runs the engine.
             TimeoutError: When the time is over.
         """
         if self._work is not None:
-            return _run_here(self)
-        if not self.done and self._live.loop is _running():
+            return _run_here(self, timeout)
+        if not self.done and self._live.loop is running():
             raise BreadError(
                 "result() would wait for itself here.",
                 code="WOULD_BLOCK",
@@ -263,11 +169,8 @@ class Run:
             Run.hold(self, timeout)
             return self._live.ended.result(0)
         except concurrent.futures.TimeoutError:
-            raise TimeoutError(
-                f"The run of {self.agent_id} is still going on.",
-                why=f"it did not end in {timeout} s.",
-                do="call result() again, or run.cancel()",
-            ) from None
+            do = "call result() again, or run.cancel()"
+            raise _too_slow(self.agent_id, timeout, do) from None
         except KeyboardInterrupt:
             self.cancel()
             raise
@@ -291,22 +194,23 @@ class _Crumbs:
     def __init__(self, run: Run) -> None:
         self._run = run
         self._next = 0
-        self._over = False
+        self._left = False
 
     def __aiter__(self) -> _Crumbs:
         return self
 
     async def __anext__(self) -> Crumb:
         live = self._run._live  # pyright: ignore[reportPrivateUsage]
+        self._left = True
         if self._next >= len(live.crumbs):
             loop = asyncio.get_running_loop()
             self._run._begin(loop)  # pyright: ignore[reportPrivateUsage]
-            await _follow(live, loop, self._has_news)
+            await follow(live, loop, self._has_news)
         if self._next < len(live.crumbs):
             crumb = live.crumbs[self._next]
             self._next += 1
             return crumb
-        self._over = True
+        self._left = False
         live.ended.result()
         raise StopAsyncIteration
 
@@ -315,77 +219,33 @@ class _Crumbs:
         return self._next < len(live.crumbs) or live.ended.done()
 
     def __del__(self) -> None:
-        if not self._over and self._next:
+        if self._left:
             self._run._left_early = True  # pyright: ignore[reportPrivateUsage]
 
 
-async def _follow(
-    live: Live, loop: asyncio.AbstractEventLoop, ready: Callable[[], bool]
-) -> None:
-    """Wait until `ready`, waking ten times a second when the run is elsewhere.
-
-    The waking keeps a cell that awaits a run interruptible on every kernel.
-    """
-    reader = _Reader(loop, asyncio.Event())
-    live.readers.append(reader)
-    try:
-        while not ready():
-            reader.event.clear()
-            reader.waiting = True
-            if ready():
-                return
-            if live.loop is loop:
-                await reader.event.wait()
-            else:
-                await _wait_a_tick(reader.event)
-    finally:
-        live.readers.remove(reader)
+def _too_slow(agent_id: str, timeout: float | None, do: str) -> TimeoutError:
+    return TimeoutError(
+        f"The run of {agent_id} takes longer than it may.",
+        why=f"it did not end in {timeout} s.",
+        do=do,
+    )
 
 
-async def _wait_a_tick(event: asyncio.Event) -> None:
-    try:
-        async with asyncio.timeout(_TICK_SECONDS):
-            await event.wait()
-    except builtins.TimeoutError:
-        return
-
-
-def _run_here(run: Run) -> Outcome:
-    if _running() is not None:
+def _run_here(run: Run, timeout: float | None) -> Outcome:
+    if running() is not None:
         raise BreadError(
             "result() would wait for itself here.",
             code="WOULD_BLOCK",
             why="an event loop is running on this thread.",
             do="outcome = await run",
         )
-    with asyncio.Runner() as runner:
-        return runner.run(run._wait())  # pyright: ignore[reportPrivateUsage]
-
-
-def _running() -> asyncio.AbstractEventLoop | None:
+    work = run._wait()  # pyright: ignore[reportPrivateUsage]
     try:
-        return asyncio.get_running_loop()
-    except RuntimeError:
-        return None
-
-
-def _on(loop: asyncio.AbstractEventLoop) -> bool:
-    return _running() is loop
-
-
-def _tell(loop: asyncio.AbstractEventLoop, fn: Callable[[], object]) -> None:
-    try:
-        loop.call_soon_threadsafe(fn)
-    except RuntimeError:
-        return
-
-
-def _cancelled(name: str) -> BreadError:
-    return BreadError(
-        "Stopped by you.",
-        code="RUN_CANCELLED",
-        do=f"next message goes on from here; %bread show {name}",
-    )
+        with asyncio.Runner() as runner:
+            return runner.run(asyncio.wait_for(work, timeout))
+    except builtins.TimeoutError:
+        do = "give it more time; it was cancelled and its history is whole"
+        raise _too_slow(run.agent_id, timeout, do) from None
 
 
 def _figures(run: Run) -> str:

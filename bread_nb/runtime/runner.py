@@ -15,9 +15,8 @@ from pydantic import JsonValue
 
 from bread_nb.base.ids import now_ms
 from bread_nb.base.wire import canonical
-from bread_nb.crumbs import HumanRequired
 from bread_nb.errors import BreadError, Halt, ValidationError
-from bread_nb.messages import Message, StopReason, Text, Usage, user
+from bread_nb.messages import StopReason, Text, Usage, assistant, user
 from bread_nb.runtime.answer import read_output, repair_request
 from bread_nb.runtime.asking import ask_model
 from bread_nb.runtime.drive import Drive
@@ -110,7 +109,7 @@ async def _turn(drive: Drive) -> Outcome | None:
         await _keep_intents(drive, turn, spent)
         return None
     if turn.stop_reason == "pause_turn":
-        drive.history.append(turn.message)
+        drive.say(turn.message)
         await drive.journal.commit(**spent)
         return None
     return await _answered(drive, turn, spent)
@@ -124,9 +123,10 @@ async def _answered(
         output = read_output(drive.agent, turn.message.text)
     except ValidationError as error:
         if drive.row.repairs >= drive.agent.output_repairs:
-            drive.history.append(turn.message)
+            drive.say(turn.message)
             raise
-        drive.history.extend([turn.message, user(repair_request(error))])
+        drive.say(turn.message)
+        drive.history.append(user(repair_request(error)))
         await drive.journal.commit(repairs=drive.row.repairs + 1)
         return None
     return await end_finished(drive, output, message=turn.message)
@@ -156,7 +156,7 @@ async def _keep_intents(drive: Drive, turn: Turn, spent: dict[str, JsonValue]) -
             created_at=now_ms(),
         )
         intents.append(intent)
-    drive.history.append(turn.message)
+    drive.say(turn.message)
     drive.calls = intents
     await drive.journal.commit(
         *(Put(intent) for intent in intents),
@@ -205,7 +205,7 @@ async def _decide_and_run(
 ) -> Stopped | None:
     """Decide in call order, keep the decisions in one commit, then run together."""
     going: list[Go] = []
-    asked: list[HumanRequired] = []
+    asked: list[Checkpoint] = []
     steps: list[Step] = []
     denials, denied = drive.row.denials, None
     for call in calls:
@@ -216,7 +216,7 @@ async def _decide_and_run(
                 steps.append(Put(going[-1].call))
             case Wait() as wait:
                 checkpoint = question(wait, drive.scope, drive.row.handle)
-                asked.append(stage_question(checkpoint, drive.scope))
+                asked.append(checkpoint)
                 waiting = _waiting(wait.call, checkpoint)
                 steps += [Put(checkpoint), Put(waiting)]
                 _note(drive, waiting)
@@ -227,8 +227,9 @@ async def _decide_and_run(
         if 0 < drive.agent.guards.denials <= denials:
             denied = call.name
             break
+    staged = [stage_question(checkpoint, drive.scope) for checkpoint in asked]
     await drive.journal.commit(*steps, denials=denials)
-    notify(asked, drive.scope)
+    notify(staged, drive.scope)
     for done in await run_together(going, drive.scope):
         _note(drive, done)
     if denied is None:
@@ -299,7 +300,7 @@ def _keep_text(drive: Drive, turn: Turn) -> None:
     """The words of a turn that did not end cleanly, without its calls."""
     text = turn.message.text
     if text:
-        drive.history.append(Message("assistant", (Text(text),)))
+        drive.say(assistant(Text(text)))
 
 
 def _stuck(drive: Drive, calls: Sequence[Call]) -> tuple[str | None, int, str | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,15 +16,20 @@ from bread_nb.errors import BreadError, ValidationError
 from bread_nb.messages import Message, user
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.drive import Drive
-from bread_nb.runtime.ending import end_finished, end_stopped, open_checkpoints
+from bread_nb.runtime.ending import (
+    end_cancelled,
+    end_finished,
+    end_stopped,
+    open_checkpoints,
+)
 from bread_nb.runtime.hooks import chain_of
 from bread_nb.runtime.journal import Journal, message_steps, store_crumbs
-from bread_nb.runtime.leases import lease_alive
 from bread_nb.runtime.outcome import Outcome
-from bread_nb.runtime.recovery import load_drive
+from bread_nb.runtime.recovery import is_interrupted, load_drive, take_over
 from bread_nb.runtime.run import Live
 from bread_nb.runtime.runner import drive_on
 from bread_nb.runtime.scope import Kit, Scope
+from bread_nb.runtime.steady import to_the_end
 from bread_nb.runtime.stream import CrumbStream
 from bread_nb.stores.records import Counter, Definition, RunRow, Session
 from bread_nb.stores.store import Claim, Put, Step
@@ -73,9 +79,13 @@ async def start_run(start: Start, kit: Kit, live: Live) -> Outcome:
     scope = _scope(start, kit, session_id)
     scope.stream.taps.append(live)
     value, short = await _before(start, scope, value)
-    drive = await _open(start, scope, live, session=session, value=value)
     kit.streams[scope.run_id] = scope.stream
     try:
+        opening = _open(start, scope, live, session=session, value=value)
+        drive, cancelled = await to_the_end(opening)
+        if cancelled:
+            await end_cancelled(drive)
+            raise asyncio.CancelledError
         if short is not None:
             return await end_finished(drive, short.output)
         return await drive_on(drive)
@@ -244,13 +254,16 @@ async def _make_way(session: Session, start: Start, kit: Kit) -> None:
     row = await kit.store.get(RunRow, session.run_id or "")
     if row is None:
         return
-    alive = row.status == "working" and await lease_alive(kit.store, row.owner)
-    if alive:
+    if row.status == "working" and not await is_interrupted(row, kit):
         raise _busy(session.id, row.handle)
     if not start.discard:
         raise await _waiting(session, row, kit)
-    drive = await load_drive(kit, row, start.agent, live=Live(row.agent_id))
+    taken = await take_over(kit, row)
+    if taken is None:
+        raise _busy(session.id, row.handle)
+    drive = await load_drive(kit, taken, start.agent, live=Live(row.agent_id))
     await end_stopped(drive, "stopped", seal="[stopped]")
+    kit.streams.pop(row.id, None)
 
 
 async def _waiting(session: Session, row: RunRow, kit: Kit) -> BreadError:

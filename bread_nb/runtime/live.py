@@ -1,0 +1,184 @@
+"""The engine's side of a run: its crumbs, its task, and how it ended."""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import concurrent.futures
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any
+
+from bread_nb.crumbs import Crumb
+from bread_nb.errors import BreadError
+from bread_nb.runtime.hooks import as_bread_error
+from bread_nb.runtime.outcome import Outcome
+
+__all__ = ["Live", "Reader", "Work", "follow", "running"]
+
+_TICK_SECONDS = 0.1
+Work = Callable[[], Coroutine[Any, Any, Outcome]]
+
+
+@dataclass(slots=True)
+class Reader:
+    """Somebody who waits for crumbs, on a loop of their own."""
+
+    loop: asyncio.AbstractEventLoop
+    event: asyncio.Event
+    waiting: bool = False
+
+
+@dataclass(eq=False)
+class Live:
+    """The side of a run that the engine holds: its crumbs and how it ended.
+
+    `keeper` is the Bread instance it belongs to, for who shows the run.
+    """
+
+    agent_id: str
+    keeper: object = field(default=None, repr=False)
+    crumbs: list[Crumb] = field(default_factory=list[Crumb])
+    ended: concurrent.futures.Future[Outcome] = field(
+        default_factory=concurrent.futures.Future[Outcome]
+    )
+    task: asyncio.Task[None] | None = None
+    loop: asyncio.AbstractEventLoop | None = None
+    run_id: str = ""
+    handle: str = ""
+    stop_requested: bool = False
+    cancel_requested: bool = False
+    readers: list[Reader] = field(default_factory=list[Reader])
+
+    def accept(self, crumb: Crumb) -> None:
+        """Keep a crumb and wake the readers."""
+        self.crumbs.append(crumb)
+        if self.readers:
+            self.wake()
+
+    def wake(self) -> None:
+        """Tell every reader that waits that there is something new."""
+        for reader in tuple(self.readers):
+            if not reader.waiting:
+                continue
+            reader.waiting = False
+            if reader.loop is self.loop and _on(reader.loop):
+                reader.event.set()
+            else:
+                _tell(reader.loop, reader.event.set)
+
+    def start(self, work: Work, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin the work on a loop, from any thread; not once it was cancelled."""
+        if self.ended.done():
+            return
+        self.loop = loop
+        if _on(loop):
+            self._create(work)
+        else:
+            loop.call_soon_threadsafe(self._create, work)
+
+    def _create(self, work: Work) -> None:
+        assert self.loop is not None
+        self.task = self.loop.create_task(self._work(work))
+        self.task.add_done_callback(self._never_begun)
+        if self.cancel_requested:
+            self.task.cancel()
+
+    async def _work(self, work: Work) -> None:
+        try:
+            outcome = await work()
+        except asyncio.CancelledError:
+            self._end(error=self._cancelled())
+        except Exception as error:  # noqa: BLE001
+            self._end(error=as_bread_error(error, "AGENT_ERROR"))
+        except BaseException as error:
+            self._end(error=error)
+            raise
+        else:
+            self._end(outcome=outcome)
+
+    def _end(
+        self, *, outcome: Outcome | None = None, error: BaseException | None = None
+    ) -> None:
+        if error is not None:
+            self.ended.set_exception(error)
+        elif outcome is not None:
+            self.ended.set_result(outcome)
+        self.wake()
+
+    def _never_begun(self, _: asyncio.Task[None]) -> None:
+        """A task that is cancelled at once runs no line of its work."""
+        if not self.ended.done():
+            self._end(error=self._cancelled())
+
+    def _cancelled(self) -> BreadError:
+        return BreadError(
+            "Stopped by you.",
+            code="RUN_CANCELLED",
+            do=f"next message goes on from here; "
+            f"%bread show {self.handle or self.agent_id}",
+        )
+
+    def cancel(self) -> None:
+        """Ask the work to end now; asking twice is asking once."""
+        if self.cancel_requested:
+            return
+        self.cancel_requested = True
+        task, loop = self.task, self.loop
+        if loop is None and not self.ended.done():
+            self._end(error=self._cancelled())
+        if task is None or loop is None:
+            return
+        if _on(loop):
+            task.cancel()
+        else:
+            _tell(loop, task.cancel)
+
+
+async def follow(
+    live: Live, loop: asyncio.AbstractEventLoop, ready: Callable[[], bool]
+) -> None:
+    """Wait until `ready`, waking ten times a second when the run is elsewhere.
+
+    The waking keeps a cell that awaits a run interruptible on every kernel.
+    """
+    reader = Reader(loop, asyncio.Event())
+    live.readers.append(reader)
+    try:
+        while not ready():
+            reader.event.clear()
+            reader.waiting = True
+            if ready():
+                return
+            if live.loop is loop:
+                await reader.event.wait()
+            else:
+                await _wait_a_tick(reader.event)
+    finally:
+        live.readers.remove(reader)
+
+
+async def _wait_a_tick(event: asyncio.Event) -> None:
+    try:
+        async with asyncio.timeout(_TICK_SECONDS):
+            await event.wait()
+    except builtins.TimeoutError:
+        return
+
+
+def running() -> asyncio.AbstractEventLoop | None:
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
+def _on(loop: asyncio.AbstractEventLoop) -> bool:
+    return running() is loop
+
+
+def _tell(loop: asyncio.AbstractEventLoop, fn: Callable[[], object]) -> None:
+    try:
+        loop.call_soon_threadsafe(fn)
+    except RuntimeError:
+        return
