@@ -1,9 +1,9 @@
 """The static picture, byte for byte as it is drawn in the design."""
 
+from a2ui.told import Told
+
 from bread_nb import crumbs as c
 from bread_nb.a2ui.picture import picture
-
-from a2ui.told import Told
 
 OPUS = "anthropic:claude-opus-4-8"
 
