@@ -335,8 +335,8 @@ class Bread:
         lives = tuple(self._lives)
         for live in lives:
             live.cancel()
-        for live in lives:
-            await asyncio.wait([asyncio.wrap_future(live.ended)])
+        ended = [asyncio.wrap_future(live.ended) for live in lives]
+        await asyncio.gather(*ended, return_exceptions=True)
         await self._listeners.drain()
         await self._kit.catalog.aclose()
         await self.store.close()
@@ -363,7 +363,7 @@ class Bread:
                 retryable=True,
                 context={"in_flight": len(self._lives), "max": most},
             )
-        live = Live(name)
+        live = Live(name, keeper=self)
         self._lives[live] = None
         live.ended.add_done_callback(lambda _: self._lives.pop(live, None))
         return live
