@@ -17,7 +17,16 @@ from bread_nb.runtime.outcome import PendingCall
 from bread_nb.runtime.toolbox import Toolbox
 from bread_nb.stores.records import Checkpoint
 
-__all__ = ["Answer", "Approve", "Failed", "Give", "Refuse", "RunIt", "read_answer"]
+__all__ = [
+    "Answer",
+    "Approve",
+    "Failed",
+    "Give",
+    "Refuse",
+    "RunIt",
+    "read_answer",
+    "says_yes",
+]
 
 _YES = frozenset({"yes", "y", "approve", "approved"})
 
@@ -83,6 +92,11 @@ def read_answer(checkpoint: Checkpoint, answer: object, toolbox: Toolbox) -> Ans
             return _outcome(given, checkpoint, toolbox)
 
 
+def says_yes(text: str) -> bool:
+    """Whether a typed answer approves."""
+    return text.strip().lower() in _YES
+
+
 def _mapping(answer: object) -> Mapping[str, JsonValue]:
     if isinstance(answer, Mapping):
         return cast("Mapping[str, JsonValue]", answer)
@@ -100,7 +114,7 @@ def _approval(
     checkpoint: Checkpoint,
     toolbox: Toolbox,
 ) -> Answer:
-    typed = isinstance(answer, str) and answer.strip().lower() in _YES
+    typed = isinstance(answer, str) and says_yes(answer)
     if given.get("approved") is not True and not typed:
         return Refuse(_reason(given))
     args = given.get("args")

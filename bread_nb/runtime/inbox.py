@@ -82,8 +82,16 @@ async def find_question(store: Store, name: str) -> Checkpoint:
     found = _by_prefix(waiting, name)
     if found is not None:
         return found
+    raise not_open(name, await _ended_question(store, name))
+
+
+async def _ended_question(store: Store, name: str) -> Checkpoint | None:
+    """The last question that had this handle, or whose run has it."""
     ended = await store.query(Checkpoint, {"handle": name}, newest_first=True, limit=1)
-    raise not_open(name, ended[0] if ended else None)
+    if not ended:
+        every = await store.query(Checkpoint, newest_first=True)
+        ended = [c for c in every if c.handle.rpartition(".")[0] == name]
+    return ended[0] if ended else None
 
 
 def _by_prefix(rows: Sequence[R], name: str) -> R | None:
