@@ -49,8 +49,10 @@ class Decisions:
         self._deny = deny
 
     @staticmethod
-    def read(path: Path) -> Decisions:
-        """The decisions in a file.
+    def read(
+        path: Path, *, approve: bool = False, deny: str | None = None
+    ) -> Decisions:
+        """The decisions in a file; the rest as for the class itself.
 
         Raises:
             BreadError: `INVALID_DECISIONS`, saying what is wrong.
@@ -67,7 +69,8 @@ class Decisions:
         for name, value in answers.items():
             for item in value if isinstance(value, list) else [value]:
                 _check(path, str(name), item)
-        return Decisions({str(name): value for name, value in answers.items()})
+        named = {str(name): value for name, value in answers.items()}
+        return Decisions(named, approve=approve, deny=deny)
 
     def answer(self, call: PendingCall) -> JsonValue:
         """The answer to a call, or None when a person must be asked."""

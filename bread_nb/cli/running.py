@@ -1,0 +1,87 @@
+"""Following one run to its end, with the answers that were given beforehand."""
+
+from __future__ import annotations
+
+import asyncio
+
+from bread_nb.bread import Bread
+from bread_nb.cli.exits import FINISHED, STOPPED, WAITING
+from bread_nb.cli.render import Voice, say_end, tell
+from bread_nb.errors import BreadError
+from bread_nb.project.decisions import Decisions
+from bread_nb.runtime.outcome import Outcome, Stopped, Suspended
+from bread_nb.runtime.run import Run
+
+__all__ = ["carry_out", "exit_code", "follow"]
+
+_SECONDS_TO_END = 10
+
+
+async def carry_out(
+    bread: Bread, run: Run, voice: Voice, decisions: Decisions | None = None
+) -> int:
+    """Follow a run, answer what may be answered, say how it ended.
+
+    Raises:
+        BreadError: The fault the run ended with.
+    """
+    try:
+        outcome = await follow(run, voice)
+        while isinstance(outcome, Suspended) and decisions is not None:
+            answered = _answered(outcome, decisions)
+            if answered is None:
+                break
+            outcome = await follow(bread.resume(*answered), voice)
+    except BreadError as error:
+        voice.fail(error)
+        raise
+    voice.end(outcome)
+    say_end(outcome)
+    return exit_code(outcome)
+
+
+async def follow(run: Run, voice: Voice) -> Outcome:
+    """Tell each crumb of a run; an interrupt cancels it and waits for its end.
+
+    Raises:
+        BreadError: The fault the run ended with.
+    """
+    try:
+        async for crumb in run:
+            voice.say(crumb)
+        return await run
+    except asyncio.CancelledError:
+        run.cancel()
+        error = await _end_of(run)
+        if error is not None:
+            voice.fail(error)
+            tell(error)
+        raise
+
+
+def exit_code(outcome: Outcome) -> int:
+    """The exit code that says how a run ended."""
+    if isinstance(outcome, Suspended):
+        return WAITING
+    return STOPPED if isinstance(outcome, Stopped) else FINISHED
+
+
+def _answered(outcome: Suspended, decisions: Decisions) -> tuple[str, object] | None:
+    """The first open call that has an answer, and the answer."""
+    for call in outcome.pending:
+        answer = decisions.answer(call)
+        if answer is not None:
+            return call.checkpoint_id, answer
+    return None
+
+
+async def _end_of(run: Run) -> BreadError | None:
+    """The error a cancelled run ends with."""
+    try:
+        async with asyncio.timeout(_SECONDS_TO_END):
+            await run
+    except BreadError as error:
+        return error
+    except TimeoutError:
+        return None
+    return None
