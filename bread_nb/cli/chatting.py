@@ -11,8 +11,8 @@ import click
 
 from bread_nb.base.ids import new_id
 from bread_nb.bread import Bread
-from bread_nb.cli.asking import ask, read_line
 from bread_nb.cli.exits import FINISHED, WAITING
+from bread_nb.cli.prompting import ask, read_line
 from bread_nb.cli.render import TextVoice, say_end, tell
 from bread_nb.cli.running import follow
 from bread_nb.errors import BreadError

@@ -10,8 +10,8 @@ import click
 from pydantic import JsonValue
 
 from bread_nb.bread import Bread
-from bread_nb.cli.asking import ask
 from bread_nb.cli.exits import FAULT, FINISHED
+from bread_nb.cli.prompting import ask
 from bread_nb.cli.render import (
     JsonVoice,
     LinesVoice,
