@@ -34,9 +34,8 @@ from bread_nb.runtime.sessions import Sessions
 from bread_nb.runtime.starting import Start, start_run
 from bread_nb.stores.blobs import BlobStore, FolderBlobs
 from bread_nb.stores.opening import open_store
-from bread_nb.stores.records import RunRow, crumb_log
+from bread_nb.stores.records import Definition, RunRow, crumb_log
 from bread_nb.stores.store import Store
-from bread_nb.tools.credentials import CredentialSource
 
 __all__ = ["Bread"]
 
@@ -94,7 +93,9 @@ class Bread:
             gate=Gate(),
             catalog=Catalog(self.config.providers),
             hooks=(self.config.hooks,) if self.config.hooks else (),
-            credential_sources=_present(self.config.credentials),
+            credential_sources=(self.config.credentials,)
+            if self.config.credentials
+            else (),
             error_handling=self.config.error_handling,
             ask_timeout=self.config.ask_timeout,
         )
@@ -163,6 +164,14 @@ class Bread:
             BreadError: `AGENT_NOT_FOUND` or `AGENT_BROKEN`.
         """
         return self._roster.find(agent_id).agent
+
+    def definition(self, agent_id: str) -> Definition | None:
+        """The files of an agent's folder as they are now; None for one without.
+
+        Raises:
+            BreadError: `AGENT_NOT_FOUND` or `AGENT_BROKEN`.
+        """
+        return self._roster.find(agent_id).definition
 
     def broken(self) -> dict[str, BreadError]:
         """What is wrong with the agents that cannot be run, by id."""
@@ -379,10 +388,6 @@ class Bread:
     def _take_up(self, row: RunRow, ctx: object) -> Run:
         live = self._admit(row.agent_id)
         return self._begin(live, lambda: self._desk.take_up(row, live, ctx))
-
-
-def _present(source: CredentialSource | None) -> tuple[CredentialSource, ...]:
-    return () if source is None else (source,)
 
 
 def _not_yet(name: str) -> BreadError:
