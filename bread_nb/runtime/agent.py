@@ -117,7 +117,8 @@ class Agent:
 
     def __post_init__(self) -> None:
         for name in _LATER:
-            if getattr(self, name):
+            value: object = getattr(self, name)
+            if value is not None and (value or name not in ("tasks", "plugins")):
                 raise BreadError(
                     f"Agent({name}=...) is not available yet.",
                     code="NOT_AVAILABLE",

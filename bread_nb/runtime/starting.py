@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -296,15 +297,22 @@ def _checked_input(start: Start, value: object) -> object:
     text = start.agent.accepts.dump(fitting)
     if isinstance(text, str) and not text.strip():
         raise _misfit(start, ["the input is empty"])
-    _refuse_halves(start, text)
+    for found in (*_halves(fitting), *_halves(text)):
+        code = f"U+{ord(found[0]):04X}"
+        raise _misfit(start, [f"at {found.start()} stands half a character ({code})"])
     return fitting
 
 
-def _refuse_halves(start: Start, value: JsonValue) -> None:
-    found = _LONE_SURROGATE.search(value if isinstance(value, str) else dumps(value))
-    if found:
-        code = f"U+{ord(found[0]):04X}"
-        raise _misfit(start, [f"at {found.start()} stands half a character ({code})"])
+def _halves(value: object) -> Iterator[re.Match[str]]:
+    """The lone halves of characters in the texts of a value."""
+    if isinstance(value, str):
+        found = _LONE_SURROGATE.search(value)
+        yield from (found,) if found else ()
+    elif isinstance(value, Mapping):
+        yield from _halves([*cast("Mapping[object, object]", value).items()])
+    elif isinstance(value, list | tuple):
+        for item in cast("Sequence[object]", value):
+            yield from _halves(item)
 
 
 def _misfit(start: Start, problems: Sequence[str]) -> ValidationError:
