@@ -66,6 +66,10 @@ def local_way(agent: str = "") -> str:
     steps: list[str] = []
     if not weights.runtime_present():
         steps.append('pip install "bread-nb[local]"')
-    if weights.find() is None:
+    try:
+        missing = weights.find() is None
+    except BreadError:
+        missing = True
+    if missing:
         steps.append("bread local install")
     return f"{', '.join(steps)}, then {cell}" if steps else cell

@@ -33,6 +33,7 @@ __all__ = [
     "install",
     "remove",
     "runtime_present",
+    "to_run",
 ]
 
 MODEL = "smollm2-135m"
@@ -94,6 +95,35 @@ def find() -> Path | None:
         BreadError: `LOCAL_NOT_FOUND` when `BREAD_LOCAL_MODEL` names no file.
     """
     return _found()[0]
+
+
+def to_run(model: str) -> Path:
+    """The weights for a model id.
+
+    Raises:
+        BreadError: `LOCAL_NOT_INSTALLED` or `MODEL_NOT_FOUND`, with the way forward.
+    """
+    path = find()
+    missing: list[str] = []
+    if not runtime_present():
+        missing.append('pip install "bread-nb[local]"')
+    if path is None:
+        missing.append("bread local install")
+    if path is None or missing:
+        raise BreadError(
+            "The local model is not installed.",
+            code="LOCAL_NOT_INSTALLED",
+            why="its weights are missing." if path is None else "xllamacpp is missing.",
+            do=" && ".join(missing),
+        )
+    if model != MODEL and not os.environ.get(VARIABLE):
+        raise BreadError(
+            f"There is no local model {model!r}.",
+            code="MODEL_NOT_FOUND",
+            why=f"the one that comes with bread_nb is {MODEL}.",
+            do=f"local:{MODEL}, or set {VARIABLE} to a GGUF file",
+        )
+    return path
 
 
 def _found() -> tuple[Path | None, str]:

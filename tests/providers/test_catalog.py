@@ -1,6 +1,8 @@
 """From a model's name to the model."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -221,3 +223,22 @@ async def test_without_weights_the_way_to_the_local_model_begins_with_them():
     assert "bread local install, then %%bread writer --model local" in fault.do
     if not weights.runtime_present():
         assert 'pip install "bread-nb[local]"' in fault.do
+
+
+def test_naming_a_model_loads_no_client_and_no_dialect():
+    program = (
+        "import sys\n"
+        "from bread_nb.providers.catalog import Catalog\n"
+        "from bread_nb.providers.scripted import Scripted\n"
+        "Catalog().resolve('anthropic:x')\n"
+        "slow = {'httpx2', 'xllamacpp', 'bread_nb.providers.client'}\n"
+        "print(sorted(slow & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"

@@ -94,7 +94,7 @@ async def test_text_is_the_same_however_the_network_cuts_it(way: str):
 
 @pytest.mark.parametrize("way", ["bytes", "sevens", "lines", "whole"])
 async def test_reasoning_and_interleaved_calls_are_put_together(way: str):
-    body = recorded("chat-reasoning-calls.sse")
+    body = recorded("chat-reasoning-calls.sse").replace(b"\n", b"\r\n")
     deltas = await answer(Reply(pieces(body)[way]))
     assert deltas == [
         ReasoningChunk("The scale "),
