@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from bread_nb.base.ids import now_ms
 from bread_nb.base.wire import dumps
 from bread_nb.crumbs import ErrorInfo, GateHalted, HumanResumed, RunEnd, RunFailed
-from bread_nb.errors import BreadError, Halt
+from bread_nb.errors import BreadError, Halt, ValidationError
 from bread_nb.messages import Message, Text, ToolResult, assistant
 from bread_nb.runtime.drive import Drive, common_fields
 from bread_nb.runtime.outcome import Finished, PendingCall, Stopped, Suspended
@@ -50,8 +50,10 @@ async def end_finished(
     """
     worked = drive.row.worked_ms
     final = await drive.chain.after(drive.context(output=output, duration_ms=worked))
-    dumped = _dumped(drive, final)
     replaced = message is None or final is not output
+    if replaced:
+        final = _fitting(drive, final)
+    dumped = _dumped(drive, final)
     if replaced:
         message = assistant(Text(_as_text(dumped)))
     assert message is not None
@@ -216,6 +218,19 @@ async def _withdraw(drive: Drive, why: str) -> list[Step]:
             kind=checkpoint.ask,
         )
     return steps
+
+
+def _fitting(drive: Drive, output: object) -> object:
+    """What a hook has put in place of the answer, as the type the agent promises."""
+    try:
+        return drive.agent.returns.validate(output)
+    except ValidationError as error:
+        raise ValidationError(
+            "The output that a hook left does not fit the output schema.",
+            code="INVALID_OUTPUT",
+            problems=error.problems,
+            do="return a value of output_schema from the hook",
+        ) from None
 
 
 def _dumped(drive: Drive, output: object) -> JsonValue:

@@ -40,6 +40,7 @@ from bread_nb.runtime.toolbox import Toolbox, assemble
 from bread_nb.runtime.turn import Turn
 from bread_nb.stores.records import Call, Checkpoint, RunRow
 from bread_nb.stores.store import Add, Claim, Put, Step
+from bread_nb.tools.lifecycle import ShortCircuit
 
 __all__ = ["drive_on", "mark_running", "run_together", "settle_call"]
 
@@ -50,14 +51,20 @@ _BOUNDS: dict[StopReason, str] = {
 }
 
 
-async def drive_on(drive: Drive) -> Outcome:
+async def drive_on(drive: Drive, short: ShortCircuit | None = None) -> Outcome:
     """Work on a run until it ends or waits; however it ends, its history is whole.
+
+    Args:
+        drive: The run at work.
+        short: What ends it before the model is asked, if anything does.
 
     Raises:
         BreadError: The fault the run ended with; `RUN_CANCELLED` is for the caller to
             make of an `asyncio.CancelledError`.
     """
     try:
+        if short is not None:
+            return await end_finished(drive, short.output)
         return await _turns(drive)
     except Halt as halt:
         return await end_halted(drive, halt)

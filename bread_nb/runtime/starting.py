@@ -19,7 +19,6 @@ from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.drive import Drive
 from bread_nb.runtime.ending import (
     end_cancelled,
-    end_finished,
     end_stopped,
     open_checkpoints,
 )
@@ -87,9 +86,7 @@ async def start_run(start: Start, kit: Kit, live: Live) -> Outcome:
         if cancelled:
             await end_cancelled(drive)
             raise asyncio.CancelledError
-        if short is not None:
-            return await end_finished(drive, short.output)
-        return await drive_on(drive)
+        return await drive_on(drive, short)
     finally:
         scope.stream.taps.remove(live)
         if not scope.stream.taps:
