@@ -77,3 +77,41 @@ find_chromium() {
   [ -n "$BREAD_CHROMIUM" ] || say "No Chromium: the browser tests will be skipped."
   export BREAD_CHROMIUM
 }
+
+# Makes .venv-binder: JupyterLab and Notebook as Binder has them, which are older than
+# those of .venv, with bread-nb installed from the tree. Needs the dev extra.
+install_binder() {
+  local pins=(ipykernel==7.0.1 ipython==9.6.0 ipywidgets==8.1.7)
+  pins+=(jupyterlab==4.4.9 notebook==7.4.7)
+  local stamp=.venv-binder/.installed wanted
+  wanted=$({ pwd && cat pyproject.toml scripts/lib.sh; } | git hash-object --stdin)
+  if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
+    say "Installing ${pins[*]} into .venv-binder"
+    rm -rf .venv-binder
+    "$python" -m venv .venv-binder || return 1
+    runtime_requirements | .venv-binder/bin/python -m pip install -qq "${pins[@]}" \
+      --requirement /dev/stdin >&2 || return 1
+    printf '%s\n' "$wanted" >"$stamp"
+  fi
+  install_into_binder
+}
+
+# The package itself, anew whenever a file of it changed.
+install_into_binder() {
+  local stamp=.venv-binder/.package wheels=.venv-binder/wheels wanted
+  "$python" widgets/build.py || return 1
+  wanted=$(find bread_nb -type f -not -path '*/__pycache__/*' -exec cksum {} + \
+    | sort | git hash-object --stdin)
+  [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
+  rm -rf "$wheels"
+  "$python" -m hatchling build -t wheel -d "$wheels" >/dev/null || return 1
+  .venv-binder/bin/python -m pip install -qq --no-deps --force-reinstall \
+    "$wheels"/*.whl >&2 || return 1
+  printf '%s\n' "$wanted" >"$stamp"
+}
+
+runtime_requirements() {
+  "$python" -c 'import tomllib
+with open("pyproject.toml", "rb") as file:
+    print(*tomllib.load(file)["project"]["dependencies"], sep="\n")'
+}
