@@ -412,3 +412,11 @@ async def test_a_request_without_a_word_is_refused_and_nothing_is_sent():
             await play(oven, ask(user("")))
         await oven.aclose()
     assert (caught.value.code, server.seen) == ("INVALID_INPUT", [])
+
+
+async def test_a_call_cut_by_the_limit_is_passed_on_cut():
+    half = '{"path":"loaf.md","content":"half'
+    body = messages(start(), *call_block(0, "write", half), *stop("max_tokens"))
+    deltas = await answer(body)
+    assert calls_of(deltas) == [("toolu_0", "write", half)]
+    assert end_of(deltas).stop_reason == "max_tokens"

@@ -486,3 +486,35 @@ async def test_the_key_goes_into_the_header_and_is_optional_elsewhere(
     assert "authorization" not in server.seen[0].headers
     assert server.seen[1].headers["authorization"] == "Bearer a-made-up-key"
     assert server.connections == 1
+
+
+async def test_a_call_cut_by_the_limit_is_passed_on_cut():
+    half = '{"path":"loaf.md","content":"half'
+    body = sse(
+        piece(0, id="a", name="write", arguments=half),
+        chunk(finish_reason="length"),
+    )
+    deltas = await answer(body)
+    assert calls_of(deltas) == [("a", "write", half)]
+    assert end_of(deltas).stop_reason == "max_tokens"
+
+
+async def test_a_tool_is_never_sent_as_strict():
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            "temp": {"type": "integer", "default": 200},
+            "note": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "extra": {"type": "object", "additionalProperties": True},
+        },
+        "required": ["temp"],
+    }
+    request = ModelRequest(
+        model="", messages=(user("x"),), tools=(ToolSpec("bake", "", schema),)
+    )
+    (tool,) = (await sent(request))["tools"]
+    assert tool["function"] == {
+        "name": "bake",
+        "description": "",
+        "parameters": schema,
+    }
