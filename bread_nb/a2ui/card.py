@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from pydantic import JsonValue
 
+from bread_nb.a2ui.blocks import Block, Call, Form, Row, Turn
 from bread_nb.a2ui.questions import Extras, form_view
-from bread_nb.a2ui.blocks import Block, Form, Turn
 from bread_nb.a2ui.sheet import Drawn, Sheet
 from bread_nb.a2ui.story import Story
 from bread_nb.a2ui.telling import Telling
@@ -79,6 +79,14 @@ class CardPen:
         component: Json = {"id": block.id, "component": kind}
         component["value"] = {"path": f"/b/{block.id}"}
         return Drawn([component], value)
+
+    def aged(self, block: Block, value: Json) -> Json:
+        """What runs says how long it has run; the page counts on from there."""
+        if not self.facts.live or not isinstance(block, Call | Row):
+            return value
+        if block.state != "running" or block.began is None:
+            return value
+        return {**value, "ms": max(self.clock() - block.began, 0)}
 
     def top(self, story: Telling) -> Json:
         """Head, note and error."""

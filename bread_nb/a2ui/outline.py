@@ -113,8 +113,10 @@ def _waiting(whole: Outline, story: Telling, asked: list[Form]) -> None:
         "args": preview(crumb.args),
         "n": len(asked) - 1,
     }
-    key = "picture_waiting" if places["args"] else "picture_waiting_bare"
-    whole.head = phrase(key if len(asked) == 1 else f"{key}_more", places)
+    one = ("picture_waiting", "picture_waiting_bare")
+    more = ("picture_waiting_more", "picture_waiting_bare_more")
+    keys = one if len(asked) == 1 else more
+    whole.head = phrase(keys[not places["args"]], places)
     done = sum(call.state == "done" for call in story.every_call())
     calls = ", ".join([say("calls_done", {"n": done}), *_mishaps(story)])
     whole.facts = [*_facts(story), calls, *_spent(story)]

@@ -12,11 +12,11 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from bread_nb.a2ui.questions import Extras, form_view
 from bread_nb.a2ui.blocks import Block, Call, FileMade, Form, Prose, Row, Turn
 from bread_nb.a2ui.card import surface_id
 from bread_nb.a2ui.outline import shortened
 from bread_nb.a2ui.prose import fence, markdown_text, safe_markdown
+from bread_nb.a2ui.questions import Extras, form_view
 from bread_nb.a2ui.sheet import Drawn, Sheet, Version
 from bread_nb.a2ui.story import Story
 from bread_nb.a2ui.telling import Telling
@@ -136,6 +136,10 @@ class _BasicPen:
         """A column of the turn's blocks."""
         column: Json = {"id": turn.id, "component": "Column", "children": children}
         return Drawn([column], turn_figures(turn))
+
+    def aged(self, block: Block, value: Json) -> Json:
+        """The value itself: nothing here counts the time."""
+        return value
 
     def top(self, story: Telling) -> Json:
         """The header as one line, and the note or the error at the foot."""

@@ -12,16 +12,23 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from bread_nb.a2ui.blocks import Form, tool_name
-from bread_nb.a2ui.figures import cap, money
+from bread_nb.a2ui.figures import age, cap, money
 from bread_nb.a2ui.forms import fields_of
 from bread_nb.a2ui.telling import Telling
-from bread_nb.a2ui.values import args_of, sound
+from bread_nb.a2ui.values import args_of, sound, text_diff
 from bread_nb.a2ui.words import say
 from bread_nb.base.effects import Net, Shell, Spawn, effect_words
 from bread_nb.base.wire import fingerprint
 from bread_nb.crumbs import HumanRequired
 
-__all__ = ["Extras", "form_view", "remember_choices", "shown_hash"]
+__all__ = [
+    "Extras",
+    "changed_since",
+    "form_view",
+    "remember_choices",
+    "settled_elsewhere",
+    "shown_hash",
+]
 
 Json = dict[str, JsonValue]
 
@@ -83,12 +90,37 @@ def remember_choices(selector: str, agent: str, session: str | None) -> list[Jso
     ]
 
 
+def changed_since(
+    agent: str, before: Mapping[str, str], now: Mapping[str, str]
+) -> Json | None:
+    """What changed in an agent's files since it asked, for `Extras.changed`."""
+    diff: list[JsonValue] = []
+    for name in sorted({*before, *now}):
+        lines = text_diff(before.get(name, ""), now.get(name, ""))
+        if lines:
+            heading: Json = {"op": " ", "text": name}
+            diff += [heading, *lines]
+    if not diff:
+        return None
+    return {"text": say("changed_agent", {"agent": agent}), "diff": diff}
+
+
+def settled_elsewhere(end: str, ms_ago: int, place: str, *, ran: bool = True) -> str:
+    """The line for somebody who answers what was answered: `Approved 2 min ago …`."""
+    ago = age(ms_ago)
+    if ran:
+        key = "settled_ran_now" if ago == "now" else "settled_ran"
+    else:
+        key = "settled_now" if ago == "now" else "settled"
+    return say(key, {"end": end, "age": ago, "place": place})
+
+
 def form_view(story: Telling, form: Form, extras: Extras) -> tuple[str, Json]:
     """A form's component and its value."""
     crumb = form.crumb
     component, ask = _KINDS[crumb.kind]
     end = extras.end or form.ended
-    waiting = list(story.open_forms.values())
+    waiting = list(story.open_forms.values()) if form.open else []
     view: Json = {
         "checkpoint": crumb.checkpoint_id,
         "nonce": "" if end else extras.nonce,
@@ -111,7 +143,7 @@ def form_view(story: Telling, form: Form, extras: Extras) -> tuple[str, Json]:
         "remember_note": extras.remember_note,
         "index": waiting.index(form) if form in waiting else 0,
         "of": max(len(waiting), 1),
-        "bulk": bool(_bulk(waiting)) if not end else False,
+        "bulk": not end and _bulk(waiting),
         "state": "settled" if end else "open",
         "end": None if end is None else sound(end),
         "started": extras.started,

@@ -56,6 +56,10 @@ class Pen(Protocol):
         """A block; the text of prose is added by the sheet, as `text`."""
         ...
 
+    def aged(self, block: Block, value: Json) -> Json:
+        """A value as it is now, for somebody who sees it for the first time."""
+        ...
+
     def top(self, story: Telling) -> Json:
         """The values at the top of the data model."""
         ...
@@ -128,7 +132,7 @@ class Sheet:
         blocks: Json = {}
         for turn in self.story.turns:
             for block in turn.blocks:
-                value = self._values[block.id]
+                value = self.pen.aged(block, self._values[block.id])
                 if isinstance(block, Prose):
                     value = {**value, "text": self._text(block)}
                 blocks[block.id] = value

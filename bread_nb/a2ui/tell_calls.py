@@ -191,7 +191,8 @@ def _waiting_call(story: Telling, turn: Turn, crumb: c.HumanRequired) -> Call | 
 def resumed(story: Telling, crumb: c.HumanResumed) -> None:
     """A person, an expiry or the end of the run settled a question."""
     form = story.forms.get(crumb.checkpoint_id)
-    story.enter("resuming", crumb.timestamp)
+    if not story.ended:
+        story.enter("resuming", crumb.timestamp)
     if form is None or not form.open:
         return
     form.ended = answer_line(_plain(crumb), form.crumb.args)

@@ -126,6 +126,8 @@ class Telling:
         """The run is in this state from `at` on."""
         if state == self.state:
             return
+        if self.ended and state in WORKING:
+            self.end = self.halted = None
         if self._segment is not None and self.working:
             self._worked += max(at - self._segment, 0)
         self.state, self.since = state, at
@@ -221,6 +223,7 @@ class Telling:
 
     def rest(self, crumb: Crumb) -> None:
         """A call or a question is settled: what the run does now."""
+        self.changes.head = True
         if self.ended:
             return
         if self.busy:
@@ -233,4 +236,3 @@ class Telling:
             if self.turns:
                 self.turns[-1].over = True
             self.enter("asking", crumb.timestamp)
-        self.changes.head = True

@@ -241,8 +241,10 @@ def arg_of(key: str, value: JsonValue, *, flag: str | None = None) -> Json:
         flag, value = "secret", say("secret_set")
     elif key in _COMMANDS and isinstance(value, list):
         flag = flag or "argv"
-        items = [value_of(item) for item in value]
-    value = masked(key, value)
+        value = masked("", value)
+        items = [value_of(item) for item in value] if isinstance(value, list) else None
+    else:
+        value = masked(key, value)
     return {
         "key": visible(key),
         "type": type_words(value),

