@@ -113,7 +113,15 @@ async def decide(call: Call, toolbox: Toolbox, scope: Scope) -> Decision:
     value, short = await chain.before(context)
     call = call.model_copy(update={"args": _mapping(value, tool)})
     if short is not None:
-        return await _short_circuit(call, chain, context.but(input=value), short.output)
+        cut = Go(
+            call=call,
+            tool=tool,
+            values={},
+            chain=chain,
+            context=context.but(input=value),
+            credentials=credentials,
+        )
+        return await _short_circuit(cut, short.output, scope)
     if _misfit(call, tool) is not None:
         raise _bad_rewrite(tool, _misfit(call, tool) or "")
     return await consider(call, toolbox, scope, approved=False)
@@ -177,37 +185,57 @@ async def carry_out(go: Go, scope: Scope) -> Call:
         BaseException: What an after-hook raised.
     """
     call, since = go.call, monotonic()
-    names = {"tool_call_id": call.call_id, "tool_name": call.name}
-    scope.emit(ToolCalled, args=call.args, **names)
+    scope.emit(ToolCalled, args=call.args, **_names(call))
+    try:
+        return await _carried_out(go, scope, since)
+    except Halt:
+        _failed(call, ToolError(f"{go.tool.name} ended the run."), scope, since)
+        raise
+    except asyncio.CancelledError:
+        _failed(call, _cut_short(), scope, since)
+        raise
+    except Exception as error:
+        _failed(call, error, scope, since)
+        raise
+
+
+async def _carried_out(go: Go, scope: Scope, since: float) -> Call:
+    call, tool = go.call, go.tool
 
     async def attempt(_: int) -> object:
-        value = await invoke(go.tool, go.values, context, partial)
-        return plain_result(value, go.tool)
+        value = await invoke(tool, go.values, context, partial)
+        return plain_result(value, tool)
 
     def partial(value: object) -> None:
-        scope.emit(ToolPartial, result=progress_value(value, go.tool), **names)
+        shown = progress_value(value, tool)
+        scope.emit(ToolPartial, result=shown, **_names(call))
 
     context = tool_context(scope, call.call_id, go.credentials)
-    handling = go.tool.error_handling
-    policy = handling.retry if handling else None
+    policy = tool.error_handling.retry if tool.error_handling else None
     try:
         value = await guarded(attempt, go.chain, go.context, policy=policy)
+        if isinstance(value, Recovered):
+            value = plain_result(value.output, tool)
     except Halt:
-        _failed(scope, names, ToolError(f"{go.tool.name} ended the run."), since)
         raise
     except BreadError as error:
-        _failed(scope, names, error, since)
-        return settled(call, error_text(error), failed=True)
-    except asyncio.CancelledError:
-        _failed(scope, names, _cut_short(), since)
-        raise
-    if isinstance(value, Recovered):
-        value = plain_result(value.output, go.tool)
-    duration = elapsed_ms(since)
-    done = go.context.but(output=value, duration_ms=duration)
-    final = plain_result(await go.chain.after(done), go.tool)
+        _failed(call, error, scope, since)
+        return settled(call, await _error_for_model(error, tool, scope), failed=True)
+    done = go.context.but(output=value, duration_ms=elapsed_ms(since))
+    return await _returned(go, await go.chain.after(done), scope, since)
+
+
+async def _returned(go: Go, value: object, scope: Scope, since: float) -> Call:
+    """Tell of what the hooks left as the result."""
+    call, tool = go.call, go.tool
+    try:
+        final = plain_result(value, tool)
+    except ToolError as error:
+        _failed(call, error, scope, since)
+        return settled(call, await _error_for_model(error, tool, scope), failed=True)
     shown = await bounded(scope.kit.redactor.known(final), scope)
-    scope.emit(ToolReturned, result=shown, duration_ms=duration, **names)
+    duration = elapsed_ms(since)
+    scope.emit(ToolReturned, result=shown, duration_ms=duration, **_names(call))
     return settled(call, _for_model(shown, go))
 
 
@@ -221,11 +249,22 @@ def _for_model(value: JsonValue, go: Go) -> JsonValue:
     return {"note": go.note, "result": value}
 
 
-async def _short_circuit(
-    call: Call, chain: Chain, context: HookContext, output: object
-) -> Done:
-    value = json_safe(await chain.after(context.but(output=output, duration_ms=0)))
-    return Done(settled(call, value))
+async def _error_for_model(error: BreadError, tool: Tool, scope: Scope) -> JsonValue:
+    text = scope.kit.redactor.text(error_text(error))
+    shown = await bounded(text, scope)
+    return fenced(shown, tool.name) if tool.untrusted else shown
+
+
+async def _short_circuit(go: Go, output: object, scope: Scope) -> Done:
+    """The call as if it had been carried out, with what a hook gave."""
+    since = monotonic()
+    scope.emit(ToolCalled, args=go.call.args, **_names(go.call))
+    try:
+        value = await go.chain.after(go.context.but(output=output, duration_ms=0))
+        return Done(await _returned(go, value, scope, since))
+    except Exception as error:
+        _failed(go.call, error, scope, since)
+        raise
 
 
 def settled(call: Call, result: JsonValue, *, failed: bool = False) -> Call:
@@ -240,8 +279,12 @@ def settled(call: Call, result: JsonValue, *, failed: bool = False) -> Call:
     )
 
 
+def _names(call: Call) -> dict[str, str]:
+    return {"tool_call_id": call.call_id, "tool_name": call.name}
+
+
 def _rejected(call: Call, scope: Scope, problem: str) -> Done:
-    names = {"tool_call_id": call.call_id, "tool_name": call.name}
+    names = _names(call)
     shown: JsonValue = call.args if call.broken is None else call.broken
     scope.emit(ToolCalled, args=shown, **names)
     scope.emit(
@@ -251,18 +294,16 @@ def _rejected(call: Call, scope: Scope, problem: str) -> Done:
 
 
 def _denied(call: Call, scope: Scope, rule: str, reason: str) -> Done:
-    names = {"tool_call_id": call.call_id, "tool_name": call.name}
+    names = _names(call)
     scope.emit(GateDecided, decision="deny", rule=rule, reason=reason, **names)
     scope.emit(ToolFailed, error=ErrorInfo("DENIED", reason), duration_ms=0, **names)
     done = settled(call, reason, failed=True)
     return Done(done.model_copy(update={"refused_by": "gate"}))
 
 
-def _failed(
-    scope: Scope, names: Mapping[str, str], error: BreadError, since: float
-) -> None:
-    info = ErrorInfo.of(error)
-    scope.emit(ToolFailed, error=info, duration_ms=elapsed_ms(since), **names)
+def _failed(call: Call, error: Exception, scope: Scope, since: float) -> None:
+    info, duration = ErrorInfo.of(error), elapsed_ms(since)
+    scope.emit(ToolFailed, error=info, duration_ms=duration, **_names(call))
 
 
 def _cut_short() -> BreadError:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from typing import Any, cast
 
-from bread_nb.errors import BreadError, Halt, ToolError
+from bread_nb.errors import BreadError, ToolError
 from bread_nb.runtime.results import plain_result
 from bread_nb.runtime.scope import Scope
 from bread_nb.tools.credentials import Credentials
@@ -17,6 +17,8 @@ from bread_nb.tools.tool import Tool, ToolContext
 __all__ = ["invoke", "progress_value", "tool_context"]
 
 _OVER = object()
+_LONGEST_MESSAGE = 4_000
+_MESSAGE_TAIL = 1_000
 
 
 async def invoke(
@@ -36,10 +38,20 @@ async def invoke(
         keywords[tool.context_parameter] = context
     try:
         return await _by_manner(tool, keywords, context.cancelled, partial)
-    except (Halt, BreadError):
+    except (BreadError, KeyboardInterrupt, GeneratorExit):
         raise
-    except Exception as error:
+    except asyncio.CancelledError as error:
+        if _cancelled_from_outside():
+            raise
         raise _tool_error(tool, error) from error
+    except BaseException as error:
+        raise _tool_error(tool, error) from error
+
+
+def _cancelled_from_outside() -> bool:
+    """Whether somebody cancelled this call; else the tool raised the error itself."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 async def _by_manner(
@@ -58,11 +70,19 @@ async def _by_manner(
             case "steps":
                 return await _steps(fn(**keywords), partial)
             case _:
-                value = await asyncio.to_thread(lambda: fn(**keywords))
+                value = await asyncio.to_thread(_called, fn, keywords)
                 return await value if inspect.isawaitable(value) else value
     except asyncio.CancelledError:
         cancelled.set()
         raise
+
+
+def _called(fn: Callable[..., Any], keywords: Mapping[str, Any]) -> object:
+    """Call a sync function; a `StopIteration` cannot leave a thread as it is."""
+    try:
+        return fn(**keywords)
+    except StopIteration as error:
+        raise RuntimeError("StopIteration") from error
 
 
 async def _async_steps(
@@ -97,8 +117,8 @@ def _next(steps: Generator[object, None, object]) -> tuple[object, object]:
         return _OVER, stop.value
 
 
-def _tool_error(tool: Tool, error: Exception) -> ToolError:
-    text = str(error)
+def _tool_error(tool: Tool, error: BaseException) -> ToolError:
+    text = _shortened(str(error))
     kind = type(error).__name__
     return ToolError(
         f"{tool.name} raised {kind}: {text}" if text else f"{tool.name} raised {kind}.",
@@ -107,7 +127,16 @@ def _tool_error(tool: Tool, error: Exception) -> ToolError:
     )
 
 
-def _place(tool: Tool, error: Exception) -> str:
+def _shortened(text: str) -> str:
+    """A message with its middle left out when nobody could read it all."""
+    if len(text) <= _LONGEST_MESSAGE:
+        return text
+    cut = len(text) - _LONGEST_MESSAGE
+    head = text[: _LONGEST_MESSAGE - _MESSAGE_TAIL]
+    return f"{head}\n[{cut:,} characters left out]\n{text[-_MESSAGE_TAIL:]}"
+
+
+def _place(tool: Tool, error: BaseException) -> str:
     """The file and line inside the tool's own module where it went wrong."""
     code = getattr(tool.fn, "__code__", None)
     trace, place = error.__traceback__, ""
