@@ -2,7 +2,7 @@
 
 import type { Block, Host, Placed, Read } from "../block.ts";
 import { el, set, setKids } from "../dom.ts";
-import { isField, modified } from "../keys.ts";
+import { isField } from "../keys.ts";
 import { PressButton } from "../press.ts";
 import { type Head, readFault, readHead, readNote, readTrail } from "../shapes.ts";
 import { say, sayCode, withCode } from "../words.ts";
@@ -142,7 +142,8 @@ export class Card implements Block {
 
   key(event: KeyboardEvent, target: Element): void {
     if (event.key === "Escape" && !event.isComposing) this.#actions.leave();
-    if (isField(target) || modified(event) || event.isComposing) return;
+    const { altKey, ctrlKey, metaKey, isComposing } = event;
+    if (isField(target) || altKey || ctrlKey || metaKey || isComposing) return;
     if (this.#trail.node.contains(target) && this.#trail.key(event)) return;
     const bars = [this.#header.node, this.#trail.node, this.#foot];
     if (!bars.some((bar) => bar.contains(target))) return;

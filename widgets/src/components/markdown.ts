@@ -138,10 +138,11 @@ class Flow {
 
   /** At the end the whole is lexed once; what stands already stays. */
   #finish(tokens: Token[]): void {
+    // A definition of a link may change any block before it.
+    if (tokens.some((token) => token.type === "def")) this.#restart();
     const drawn = [...this.#closed, ...this.#tail];
     let at = 0;
     while (at < tokens.length && tokens[at]?.raw === drawn[at]?.raw) at += 1;
-    if (tokens.some((token) => token.type === "def")) at = 0;
     this.#closed = drawn.slice(0, at);
     this.#tail = drawn.slice(at);
     this.#draw(tokens.slice(at), 0);

@@ -86,7 +86,7 @@ export class FormShell {
   /** What a button reads when it is not sending. */
   label(button: PressButton, text: string): void {
     this.#words.set(button, text);
-    button.text = text;
+    if (!this.#busy || button !== this.#sending) button.text = text;
   }
 
   /** Put these in the row of buttons, the reason last. */
