@@ -100,7 +100,7 @@ class ToolResult:
 
     call_id: str
     name: str
-    content: JsonValue
+    content: JsonValue = None
     failed: bool = False
 
     @property

@@ -11,6 +11,7 @@ from bread_nb.runtime.hooks import Chain, chain_of
 from bread_nb.runtime.journal import Journal
 from bread_nb.runtime.outcome import Metrics
 from bread_nb.runtime.scope import Scope
+from bread_nb.runtime.toolbox import Toolbox
 from bread_nb.stores.records import Call, RunRow
 from bread_nb.tools.lifecycle import HookContext
 
@@ -22,8 +23,8 @@ class Drive:
     """An agent at work on a run in this process.
 
     `stopping` says whether somebody asked for a clean end at the next boundary.
-    `spoken` is the text of the turn under way, `calls` are the calls of the turn as
-    this process knows them.
+    `toolbox` is what the model was offered in the turn under way, `spoken` its text so
+    far, `calls` are its calls as this process knows them.
     """
 
     agent: Agent
@@ -32,6 +33,7 @@ class Drive:
     stopping: Callable[[], bool]
     model: ModelSource
     input: object = None
+    toolbox: Toolbox | None = None
     spoken: list[str] = field(default_factory=list[str])
     calls: list[Call] = field(default_factory=list[Call])
 

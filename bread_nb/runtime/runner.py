@@ -97,7 +97,7 @@ async def _turns(drive: Drive) -> Outcome:
 
 async def _turn(drive: Drive) -> Outcome | None:
     """One turn of the model; None when its calls are to be carried out."""
-    toolbox = await assemble(drive.agent, drive.scope)
+    toolbox = drive.toolbox = await assemble(drive.agent, drive.scope)
     turn = await ask_model(drive, toolbox)
     if isinstance(turn, Recovered):
         return await end_finished(drive, turn.output)
@@ -179,7 +179,7 @@ async def _calls(drive: Drive) -> Outcome | None:
     fresh = [call for call in drive.calls if call.status == "ready"]
     alone = len(fresh) == len(drive.calls)
     if fresh:
-        toolbox = await assemble(drive.agent, drive.scope)
+        toolbox = drive.toolbox or await assemble(drive.agent, drive.scope)
         bound = await _decide_and_run(drive, fresh, toolbox)
         if bound is not None:
             return bound
