@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from pydantic import JsonValue
 
-__all__ = ["MASK", "Redactor", "environment_secrets"]
+__all__ = ["MASK", "Redactor", "environment_secrets", "secret_name"]
 
 MASK = "••••"
 

@@ -40,7 +40,8 @@ async def ask_model(drive: Drive, toolbox: Toolbox) -> Turn | Recovered:
         except BreadError:
             raise
         except Exception as error:
-            raise as_bread_error(error, "AGENT_ERROR") from error
+            redactor = drive.scope.kit.redactor
+            raise as_bread_error(error, "AGENT_ERROR", redactor) from error
         if _says_nothing(turn):
             raise _empty(turn.model)
         return turn

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from bread_nb.base.redact import Redactor
 from bread_nb.base.retry import RetryPolicy, retrying
 from bread_nb.crumbs import ErrorInfo
 from bread_nb.errors import BreadError, Halt, ProviderError, TimeoutError
@@ -123,12 +124,14 @@ def _wrong(place: str, answer: object, expected: str) -> BreadError:
     )
 
 
-def as_bread_error(error: BaseException, code: str) -> BreadError:
-    """The error itself when it has a code, else one that names its type."""
+def as_bread_error(
+    error: BaseException, code: str, redactor: Redactor | None = None
+) -> BreadError:
+    """The error itself when it has a code, else one that names its type, masked."""
     if isinstance(error, BreadError):
         return error
-    info = ErrorInfo.of(error)
-    wrapped = BreadError(info.message, code=code)
+    message = ErrorInfo.of(error).message
+    wrapped = BreadError(redactor.text(message) if redactor else message, code=code)
     wrapped.__cause__ = error
     return wrapped
 

@@ -32,7 +32,7 @@ from bread_nb.runtime.ending import (
     turn_calls,
 )
 from bread_nb.runtime.execute import Done, Go, Wait, carry_out, decide
-from bread_nb.runtime.hooks import Recovered
+from bread_nb.runtime.hooks import Recovered, as_bread_error
 from bread_nb.runtime.outcome import Outcome, Stopped
 from bread_nb.runtime.pending import notify, question, stage_question
 from bread_nb.runtime.scope import Scope
@@ -76,8 +76,9 @@ async def drive_on(drive: Drive, short: ShortCircuit | None = None) -> Outcome:
             await end_failed(drive, error)
         raise
     except Exception as error:
-        await end_failed(drive, error)
-        raise
+        fault = as_bread_error(error, "AGENT_ERROR", drive.scope.kit.redactor)
+        await end_failed(drive, fault)
+        raise fault from error
 
 
 async def _turns(drive: Drive) -> Outcome:

@@ -9,6 +9,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from bread_nb.base.ids import monotonic
+from bread_nb.base.piece_mask import PieceMask
 from bread_nb.crumbs import (
     FileGenerated,
     ReasoningDelta,
@@ -65,6 +66,7 @@ class _Call:
     id: str
     name: str
     pieces: list[str] = field(default_factory=list[str])
+    mask: PieceMask = field(default_factory=PieceMask)
     open: bool = True
     native: Native | None = None
 
@@ -126,10 +128,16 @@ class _Draft:
         if isinstance(delta, CallFragment):
             if delta.text:
                 call.pieces.append(delta.text)
-                self.scope.emit(ToolInputDelta, tool_call_id=call.id, delta=delta.text)
+                self._show(call, delta.text)
             return
         call.native = delta.native
         self._close_call(call)
+
+    def _show(self, call: _Call, text: str) -> None:
+        """Tell of a piece of arguments, without the secrets in it."""
+        shown = self.scope.kit.redactor.text(call.mask.feed(text))
+        if shown:
+            self.scope.emit(ToolInputDelta, tool_call_id=call.id, delta=shown)
 
     def _close_call(self, call: _Call) -> None:
         if call.open:

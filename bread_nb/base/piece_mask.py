@@ -1,0 +1,78 @@
+"""Secrets out of JSON text while it is being written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bread_nb.base.redact import MASK, secret_name
+
+__all__ = ["PieceMask"]
+
+
+@dataclass(slots=True)
+class _Frame:
+    """An object or a list that is open; `at_key` says that a name comes next."""
+
+    hidden: bool = False
+    is_object: bool = False
+    at_key: bool = False
+    secret: bool = False
+
+
+class PieceMask:
+    """Masks the values of secret names in JSON text that comes in pieces.
+
+    The pieces it gives back are JSON again when they are put together, with each
+    scalar under such a name replaced. Text that is no JSON passes as it is.
+    """
+
+    def __init__(self) -> None:
+        self._frames = [_Frame()]
+        self._string: list[str] | None = None
+        self._escaped = False
+        self._scalar = False
+
+    def feed(self, piece: str) -> str:
+        """The next piece, masked."""
+        return "".join(map(self._take, piece))
+
+    def _take(self, char: str) -> str:
+        if self._string is not None:
+            return self._in_string(char, self._string)
+        frame = self._frames[-1]
+        conceals = (frame.hidden or frame.secret) and not frame.at_key
+        if char == '"':
+            self._string = []
+            return f'"{MASK}"' if conceals else char
+        if char in "{[":
+            opened = char == "{"
+            self._frames.append(_Frame(conceals, opened, opened))
+        elif char in "}]" and len(self._frames) > 1:
+            self._frames.pop()
+        elif char == ":":
+            frame.at_key = False
+        elif char == ",":
+            frame.at_key, frame.secret = frame.is_object, False
+        elif conceals and not char.isspace():
+            return self._in_scalar()
+        self._scalar = False
+        return char
+
+    def _in_scalar(self) -> str:
+        """A number or a word: masked at its first character, then left out."""
+        begun, self._scalar = self._scalar, True
+        return "" if begun else f'"{MASK}"'
+
+    def _in_string(self, char: str, string: list[str]) -> str:
+        frame = self._frames[-1]
+        ended = char == '"' and not self._escaped
+        self._escaped = char == "\\" and not self._escaped
+        if ended:
+            self._string = None
+            if frame.at_key:
+                frame.secret = secret_name("".join(string))
+                return char
+        else:
+            string.append(char)
+        hidden = (frame.hidden or frame.secret) and not frame.at_key
+        return "" if hidden else char
