@@ -2,7 +2,7 @@
 
 `to_spec` and `on_spec` speak the reference's flat table; `messages` speaks the A2UI
 protocol in its basic catalogue. The card of a notebook has a catalogue of its own,
-`catalog.json` beside this file.
+`catalog.json` beside this file; what stays in the file is a `picture.picture`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bread_nb.a2ui.mapping import A2UISpec, on_spec, to_spec
 
 if TYPE_CHECKING:
     from bread_nb.a2ui.card import Card
-    from bread_nb.a2ui.picture import Picture, picture
+    from bread_nb.a2ui.picture import Picture
     from bread_nb.a2ui.portable import messages
     from bread_nb.a2ui.story import Story
 
@@ -25,7 +25,6 @@ __all__ = [
     "Story",
     "messages",
     "on_spec",
-    "picture",
     "to_spec",
 ]
 
@@ -34,7 +33,6 @@ _HOMES = {
     "Picture": "picture",
     "Story": "story",
     "messages": "portable",
-    "picture": "picture",
 }
 
 

@@ -138,9 +138,9 @@ def _asked(form: Form) -> str:
     """A waiting call, its arguments one a line with their colons aligned."""
     crumb = form.crumb
     lines = [visible(tool_name(crumb.tool_name)) or say("asked_bound")]
-    if crumb.prompt:
-        lines[0] += f": {one_line(crumb.prompt)}"
     args = crumb.args if isinstance(crumb.args, dict) else {}
+    if crumb.prompt and crumb.prompt not in args.values():
+        lines[0] += f": {one_line(crumb.prompt)}"
     width = max((len(visible(key)) for key in args), default=0) + 1
     for key, value in args.items():
         name = f"{visible(key)}:".ljust(width)
@@ -254,6 +254,8 @@ def _fate(call: Call) -> tuple[str, str]:
         first = visible(call.error.message.strip().partition("\n")[0])
     if call.state == "denied":
         return visible(call.decision or state), ""
+    if call.state == "done" and call.decision in (say("answered"), say("happened")):
+        return call.decision or state, ""
     if call.decision is not None and call.state in ("done", "failed", "cut"):
         state = say("item_decided", {"decision": call.decision, "state": state})
     return state, first

@@ -173,24 +173,31 @@ def _why(crumb: HumanRequired) -> str:
 
 
 def _quote(crumb: HumanRequired) -> str | None:
+    """The agent's question in its own words."""
     if crumb.kind != "input":
         return None
-    if crumb.prompt:
-        return sound(crumb.prompt)
-    args = crumb.args if isinstance(crumb.args, Mapping) else {}
-    said = next((args[key] for key in _QUOTED if key in args), None)
-    return sound(said) if isinstance(said, str) else None
+    said = crumb.prompt or _said(crumb.args)[1]
+    return sound(said) if said else None
+
+
+def _said(args: JsonValue) -> tuple[str | None, str | None]:
+    """The argument that holds the question, and the question."""
+    if isinstance(args, dict):
+        for key in _QUOTED:
+            if isinstance(said := args.get(key), str):
+                return key, said
+    return None, None
 
 
 def _shown_args(crumb: HumanRequired) -> JsonValue:
     """The arguments, without the one that stands above them as a quote."""
     args = crumb.args
-    if crumb.kind != "input" or crumb.prompt or not isinstance(args, Mapping):
+    key, said = _said(args)
+    if crumb.kind != "input" or not isinstance(args, dict) or key is None:
         return args
-    said = next((key for key in _QUOTED if key in args), None)
-    if said is None or not isinstance(args[said], str):
+    if crumb.prompt and crumb.prompt != said:
         return args
-    return {key: value for key, value in args.items() if key != said}
+    return {name: value for name, value in args.items() if name != key}
 
 
 def _prompt(crumb: HumanRequired) -> str | None:

@@ -50,6 +50,7 @@ class Story(Telling):
             return
         if kind in _QUIET:
             return
+        self.changes.head = True
         if self.run_id is None:
             self.run_id = crumb.run_id
         if crumb.run_id != self.run_id and not self._composes(crumb):

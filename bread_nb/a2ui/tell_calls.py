@@ -49,7 +49,6 @@ def called(story: Telling, crumb: c.ToolCalled) -> None:
     story.touch(call)
     story.touch_turn(call)
     story.enter("tools", crumb.timestamp)
-    story.changes.head = True
 
 
 def _edit(call: Call, args: JsonValue) -> None:

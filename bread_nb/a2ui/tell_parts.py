@@ -34,7 +34,6 @@ def begin(
     )
     story.rows[key] = row
     story.add(turn, row)
-    story.changes.head = True
     return row
 
 
@@ -47,7 +46,6 @@ def _finish(
     row.state = "done"
     row.ms = ms if ms is not None else max(crumb.timestamp - row.began, 0)
     story.touch(row)
-    story.changes.head = True
     return row
 
 
@@ -104,7 +102,6 @@ def refresh(story: Telling, row: Row, child: Telling) -> None:
     if child.ended and row.ms is None:
         row.ms = child.elapsed(child.at)
     story.touch(row)
-    story.changes.head = True
 
 
 def step(story: Telling, crumb: c.StepStart) -> None:

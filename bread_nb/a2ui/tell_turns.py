@@ -66,7 +66,6 @@ def writes_call(story: Telling, crumb: c.ToolInputStart) -> None:
 def used(story: Telling, crumb: c.ModelUsed) -> None:
     """One model call ended; with kind `turn` it ended a turn of this run."""
     story.spending.add(crumb)
-    story.changes.head = True
     if crumb.kind != "turn":
         return
     story.model = crumb.model
@@ -123,13 +122,11 @@ def halted(story: Telling, crumb: c.GateHalted) -> None:
     story.halted = crumb
     if crumb.cap is not None:
         story.spending.budget = crumb.cap
-    story.changes.head = True
 
 
 def warned(story: Telling, crumb: c.BudgetWarn) -> None:
     """A budget is nearly spent."""
     story.spending.budget = crumb.cap
-    story.changes.head = True
     turn = story.turn()
     spent = {"spent": money(crumb.spent), "cap": cap(crumb.cap)}
     words = say("budget_warn", spent)
@@ -174,7 +171,6 @@ def _close(story: Telling, crumb: c.RunEnd | c.RunFailed, state: State) -> None:
         story.changes.forms = True
     story.end = crumb
     story.enter(state, crumb.timestamp)
-    story.changes.head = True
 
 
 def _file_in(item: JsonValue) -> tuple[str, str, str | None] | None:

@@ -63,10 +63,9 @@ class Changes:
 class Telling:
     """The facts, turns and blocks of one run."""
 
-    def __init__(self, run_id: str | None = None, *, prefix: str = "") -> None:
+    def __init__(self, run_id: str | None = None) -> None:
         self.agent = ""
         self.run_id: str | None = run_id
-        self.prefix = prefix
         self.model: str | None = None
         self.model_asked: str | None = None
         self.steps: int | None = None
@@ -147,8 +146,7 @@ class Telling:
                 begins the next one.
         """
         if not self.turns or (spoken and self.turns[-1].over and self.at_rest):
-            self.turns.append(Turn(id=f"{self.prefix}t{len(self.turns) + 1}"))
-            self.changes.head = True
+            self.turns.append(Turn(id=f"t{len(self.turns) + 1}"))
         turn = self.turns[-1]
         self.changes.turns[turn.id] = turn
         if spoken and turn.mark is None:
@@ -191,8 +189,8 @@ class Telling:
 
     def touch_turn(self, call: Call) -> None:
         """Note that the figures of a call's turn changed."""
-        turn_id = call.id.rpartition("b")[0]
-        turn = self.turns[int(turn_id.rpartition("t")[2]) - 1]
+        number = int(call.id.removeprefix("t").partition("b")[0])
+        turn = self.turns[number - 1]
         self.changes.turns[turn.id] = turn
 
     def mark(self, kind: MarkKind, words: str = "") -> int:
@@ -223,7 +221,6 @@ class Telling:
 
     def rest(self, crumb: Crumb) -> None:
         """A call or a question is settled: what the run does now."""
-        self.changes.head = True
         if self.ended:
             return
         if self.busy:

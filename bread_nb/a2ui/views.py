@@ -36,6 +36,7 @@ __all__ = ["Facts", "block_view", "head_view", "mark_view", "note_view", "turn_v
 
 Json = dict[str, JsonValue]
 
+_SAID = ("text", "message", "words")
 _ROLES: dict[State, tuple[str, str]] = {
     "waiting": ("wait", "bars"),
     "interrupted": ("wait", "bars"),
@@ -223,11 +224,11 @@ def _progress(partial: JsonValue) -> tuple[str | None, Json | None]:
         case None:
             return None, None
         case {"done": int() | float() as done, "of": int() | float() as of}:
-            words = next(
-                (partial[k] for k in ("text", "message", "words") if k in partial), None
-            )
+            said = [partial[key] for key in _SAID if key in partial]
+            figures = {"done": f"{done:g}", "of": f"{of:g}"}
+            words = next((s for s in said if isinstance(s, str)), None)
             meter: Json = {"done": done, "of": of}
-            return (visible(words) if isinstance(words, str) else None), meter
+            return visible(words or say("progress_of", figures)), meter
         case str():
             return visible(partial.strip()), None
         case _:

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from bread_nb import crumbs as c
-from bread_nb.a2ui import checks
+from bread_nb.a2ui import checks, messages
 from bread_nb.a2ui.card import CATALOG, Card, surface_id
+from bread_nb.a2ui.picture import picture
 from bread_nb.a2ui.questions import (
     Extras,
     changed_since,
@@ -560,6 +561,22 @@ def test_a_page_that_comes_late_sees_how_long_a_tool_has_run():
     assert block(fresh(shown), "ToolCall")["ms"] == 60_000 - 1_100
 
 
+@pytest.mark.parametrize(
+    ("news", "words", "meter"),
+    [
+        ("Baking\u202e", "Baking⟦U+202E⟧", None),
+        ({"done": 3, "of": 8}, "3 of 8", {"done": 3, "of": 8}),
+        ({"done": 3, "of": 8, "text": "Baking"}, "Baking", {"done": 3, "of": 8}),
+        ({"loaf": 2}, "loaf=2", None),
+    ],
+)
+def test_a_tool_tells_how_far_it_is(news, words, meter):
+    told = Told().start().call("1", "bake")
+    told.say(c.ToolPartial, tool_call_id="1", tool_name="tool_bake", result=news)
+    call = block(paged(told.crumbs)[1], "ToolCall")
+    assert (call["progress"], call["meter"]) == (words, meter)
+
+
 def test_nothing_new_is_no_frame():
     shown, _ = paged(Told().start().crumbs)
     before = shown.seq
@@ -583,3 +600,20 @@ def test_a_thousand_calls_come_in_messages_of_a_thousand_components():
         if "updateComponents" in m
     ]
     assert sizes == [1000, 202]
+
+
+EVERY = every_type()
+
+
+@given(st.lists(st.integers(0, len(EVERY) - 1), max_size=40))
+def test_crumbs_in_any_order_break_nothing(order):
+    crumbs = [EVERY[at] for at in order]
+    shown, page = paged(crumbs)
+    assert page.shown() == fresh(shown).shown()
+    assert shape_faults(page) == []
+    assert picture(crumbs) == picture(crumbs)
+    known = {}
+    for message in messages(crumbs):
+        update = message.get("updateComponents", {})
+        known |= {part["id"]: part for part in update.get("components", [])}
+    assert not crumbs or checks.check_components(list(known.values())) == []

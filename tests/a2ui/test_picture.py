@@ -292,6 +292,14 @@ def test_an_image_is_the_text_of_its_address():
     assert "<img" not in rendered(pictured.markdown)
 
 
+def test_what_is_harmless_in_markdown_stays_as_the_model_wrote_it():
+    good = "[a](https://a.b) and `<b>` and a < b\n\n```html\n<script>x</script>\n```"
+    told = Told().start().text(f"{good}\n\nBad: <img src=x> `<i>`")
+    assert picture(told.end().crumbs).markdown.endswith(
+        f"{good}\n\nBad: &lt;img src=x> `<i>`"
+    )
+
+
 PIECES = st.sampled_from(
     [
         "<",
@@ -412,7 +420,7 @@ def test_decisions_are_in_the_picture_and_who_made_them_is_not():
         '  publish title="Wheat": approved with changes, done',
         '  rm path="/": denied by you: too long',
         "  rm_all: denied by rule: deny tool:rm_*",
-        '  approve question="Sure?": answered, done',
+        '  approve question="Sure?": answered',
         "Done.",
     ]
     assert "<del>title: Rye</del>\n<ins>title: Wheat</ins>" in pictured.html
