@@ -1,0 +1,160 @@
+"""Who may call what: allow, ask and deny, seen from a run."""
+
+import pytest
+from fixtures.journey import call, calls, finished, only, results, waiting, within
+from journeys.conftest import MakeBread
+
+from bread_nb import Agent, BreadError, Permissions, Scripted, human_tool, tool
+
+NAMES = ("read_file", "read_page", "write_file", "delete")
+
+
+def made(name: str):
+    def work() -> str:
+        return f"{name} done"
+
+    return tool(work, name=name, description=name)
+
+
+def agent(script: Scripted, **lists: object) -> Agent:
+    return Agent(
+        model=script,
+        tools=[*map(made, NAMES), human_tool("approve")],
+        permissions=Permissions(**lists),
+    )
+
+
+async def becomes(make_bread: MakeBread, **lists: object) -> dict[str, str]:
+    """What becomes of a call of each tool: hidden, runs, asks or is denied."""
+    found: dict[str, str] = {}
+    for name in NAMES:
+        script = Scripted([calls(call(f"tool_{name}")), "done"])
+        bread = make_bread({"baker": agent(script, **lists)})
+        run = bread.run("baker", "go")
+        await within(run)
+        offered = [spec.name for spec in script.requests[0].tools]
+        assert "human_approve" in offered
+        if f"tool_{name}" not in offered:
+            found[name] = "hidden"
+            assert "There is no tool" in results(script.requests[1])["call_1_1"]
+        elif run.status == "waiting":
+            found[name] = "asks"
+        else:
+            found[name] = "runs" if only(run.crumbs, "tool:result") else "denied"
+    return found
+
+
+@pytest.mark.parametrize(
+    ("lists", "expected"),
+    [
+        ({}, ["runs", "runs", "runs", "runs"]),
+        ({"allow": [], "ask": [], "deny": []}, ["runs", "runs", "runs", "runs"]),
+        ({"allow": ["tool:read_*"]}, ["runs", "runs", "hidden", "hidden"]),
+        ({"deny": ["tool:delete"]}, ["runs", "runs", "runs", "hidden"]),
+        ({"ask": ["tool:*_file"]}, ["asks", "runs", "asks", "runs"]),
+        (
+            {"allow": ["tool:*"], "ask": ["tool:*"], "deny": ["tool:*"]},
+            ["hidden"] * 4,
+        ),
+        (
+            {"allow": ["tool:read_page"], "ask": ["tool:delete"]},
+            ["hidden", "runs", "hidden", "asks"],
+        ),
+        (
+            {"allow": ["tool:delete"], "ask": ["tool:delete"]},
+            ["hidden", "hidden", "hidden", "asks"],
+        ),
+        (
+            {"allow": ["tool:delete"], "deny": ["tool:delete"]},
+            ["hidden", "hidden", "hidden", "hidden"],
+        ),
+        (
+            {"ask": ["tool:read_*"], "deny": ["tool:read_page"]},
+            ["asks", "hidden", "runs", "runs"],
+        ),
+        (
+            {"ask": [lambda name, args: name == "tool:delete"]},
+            ["runs", "runs", "runs", "asks"],
+        ),
+        (
+            {
+                "allow": ["tool:read_file"],
+                "ask": [lambda name, args: name == "tool:delete"],
+            },
+            ["runs", "denied", "denied", "asks"],
+        ),
+    ],
+)
+async def test_deny_beats_ask_beats_allow(
+    make_bread: MakeBread, lists: dict[str, object], expected: list[str]
+):
+    found = await becomes(make_bread, **lists)
+    assert found == dict(zip(NAMES, expected, strict=True))
+
+
+async def test_a_human_tool_is_never_gated(make_bread: MakeBread):
+    script = Scripted([calls(call("human_approve", question="?"))])
+    lists = {"allow": ["tool:nothing"], "ask": ["tool:*"]}
+    bread = make_bread({"baker": agent(script, **lists)})
+    outcome = await waiting(bread, bread.run("baker", "go"))
+    assert outcome.pending[0].kind == "input"
+
+
+async def test_a_function_may_ask_for_some_arguments_only(make_bread: MakeBread):
+    paid: list[int] = []
+
+    @tool
+    def pay(euros: int) -> str:
+        """Pay."""
+        paid.append(euros)
+        return "paid"
+
+    def dear(name: str, args: dict[str, int]) -> bool:
+        return args["euros"] > 10
+
+    script = Scripted([calls(call("tool_pay", euros=5), call("tool_pay", euros=50))])
+    agent = Agent(model=script, tools=[pay], permissions=Permissions(ask=[dear]))
+    bread = make_bread({"baker": agent})
+    run = bread.run("baker", "go")
+    outcome = await waiting(bread, run)
+    assert paid == [5]
+    assert [pending.args for pending in outcome.pending] == [{"euros": 50}]
+    assert only(run.crumbs, "gate:decision") == [
+        {
+            "type": "gate:decision",
+            "seq": only(run.crumbs, "gate:decision")[0]["seq"],
+            "toolName": "tool_pay",
+            "decision": "ask",
+            "rule": "ask tool:pay (by a function)",
+            "toolCallId": "call_1_2",
+        }
+    ]
+
+
+async def test_a_denied_call_says_which_rule_it_was(make_bread: MakeBread):
+    script = Scripted([calls(call("tool_delete")), "done"])
+    lists = {"allow": ["tool:read_*"], "ask": [lambda name, args: False]}
+    bread = make_bread({"baker": agent(script, **lists)})
+    run = bread.run("baker", "go")
+    outcome = await finished(bread, run)
+    [decision] = only(run.crumbs, "gate:decision")
+    assert (decision["decision"], decision["rule"]) == ("deny", "allow list")
+    assert decision["reason"] == results(outcome)["call_1_1"]
+    assert only(run.crumbs, "tool:error")[0]["error"]["code"] == "DENIED"
+    assert only(run.crumbs, "tool:call") == []
+
+
+@pytest.mark.parametrize("field", ["allow", "ask", "deny"])
+@pytest.mark.parametrize("selector", ["*", "human:approve", "tool:Bad", "mpc:x"])
+def test_a_bad_selector_is_refused_where_it_is_written(field: str, selector: str):
+    with pytest.raises(BreadError) as caught:
+        Permissions(**{field: [selector]})
+    assert caught.value.code == "INVALID_PERMISSION"
+    assert caught.value.context == {"selector": selector}
+
+
+def test_a_text_in_place_of_a_list_is_refused():
+    with pytest.raises(BreadError) as caught:
+        Permissions(deny="tool:delete")
+    assert caught.value.code == "INVALID_PERMISSION"
+    assert "deny=['tool:delete']" in caught.value.do
