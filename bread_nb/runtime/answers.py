@@ -24,6 +24,7 @@ __all__ = [
     "Give",
     "Refuse",
     "RunIt",
+    "form_changed",
     "read_answer",
     "says_yes",
 ]
@@ -77,12 +78,7 @@ def read_answer(checkpoint: Checkpoint, answer: object, toolbox: Toolbox) -> Ans
     given = _mapping(answer)
     shown = given.get("shown")
     if shown is not None and shown != PendingCall.of(checkpoint).shown:
-        raise BreadError(
-            f"{checkpoint.handle} was not shown like this.",
-            code="FORM_CHANGED",
-            why="the arguments in the store are not those of the form.",
-            do="%bread pending shows the form as it is now",
-        )
+        raise form_changed(checkpoint)
     match checkpoint.ask:
         case "approval" | "halt":
             return _approval(given, answer, checkpoint, toolbox)
@@ -90,6 +86,16 @@ def read_answer(checkpoint: Checkpoint, answer: object, toolbox: Toolbox) -> Ans
             return _input(given, answer, checkpoint, toolbox)
         case "outcome":
             return _outcome(given, checkpoint, toolbox)
+
+
+def form_changed(checkpoint: Checkpoint) -> BreadError:
+    """The error for consent to something else than what would run."""
+    return BreadError(
+        f"{checkpoint.handle} was not shown like this.",
+        code="FORM_CHANGED",
+        why="the arguments in the store are not those of the form.",
+        do="%bread pending shows the form as it is now",
+    )
 
 
 def says_yes(text: str) -> bool:

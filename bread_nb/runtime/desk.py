@@ -11,6 +11,7 @@ from bread_nb.runtime.inbox import (
     expired_questions,
     find_question,
     find_run,
+    late,
     open_questions,
 )
 from bread_nb.runtime.outcome import Outcome, PendingCall
@@ -20,14 +21,15 @@ from bread_nb.runtime.recovery import (
     load_drive,
     take_over,
 )
-from bread_nb.runtime.resuming import Reply, go_on, reply_to
+from bread_nb.runtime.resuming import Reply, go_on, not_open, reply_to
 from bread_nb.runtime.run import Live
 from bread_nb.runtime.scope import Kit
-from bread_nb.stores.records import RunRow
+from bread_nb.stores.records import Checkpoint, RunRow
 
 __all__ = ["Desk", "Names"]
 
 Names = Callable[[Sequence[str]], object]
+_NO_ANSWER = {"approved": False, "declined": True, "reason": "no answer in time"}
 
 
 class Desk:
@@ -52,6 +54,15 @@ class Desk:
             BreadError: As `reply_to`, or `AGENT_NOT_FOUND`; the question stays open.
         """
         question = await find_question(self._kit.store, name)
+        if late(question):
+            await self._refuse(question)
+            now = await self._kit.store.get(Checkpoint, question.id)
+            raise not_open(name, now)
+        return await self._answer(question, answer, live, ctx)
+
+    async def _answer(
+        self, question: Checkpoint, answer: object, live: Live, ctx: object
+    ) -> Outcome:
         row = await self._row(question.run_id)
         agent = self._agent_of(row)
         live.agent_id = row.agent_id
@@ -71,13 +82,15 @@ class Desk:
     async def pending(self) -> list[PendingCall]:
         """The open questions, oldest first; those whose time is over are refused."""
         for question in await expired_questions(self._kit.store):
-            answer = {
-                "approved": False,
-                "declined": True,
-                "reason": "no answer in time",
-            }
-            await self.answer(question.id, answer, Live(question.agent_id), None)
+            await self._refuse(question)
         return [PendingCall.of(c) for c in await open_questions(self._kit.store)]
+
+    async def _refuse(self, question: Checkpoint) -> None:
+        """Refuse a call nobody answered in time; a fault of its run is told of."""
+        try:
+            await self._answer(question, _NO_ANSWER, Live(question.agent_id), None)
+        except BreadError as error:
+            self._kit.fault(error, "ask_timeout")
 
     async def broken_off(self, name: str | None) -> list[RunRow]:
         """The interrupted runs, oldest first, or the one of this name.

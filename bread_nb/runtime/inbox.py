@@ -11,7 +11,7 @@ from bread_nb.runtime.resuming import not_open
 from bread_nb.stores.records import Checkpoint, RunRow
 from bread_nb.stores.store import Store
 
-__all__ = ["expired_questions", "find_question", "find_run", "open_questions"]
+__all__ = ["expired_questions", "find_question", "find_run", "late", "open_questions"]
 
 R = TypeVar("R", Checkpoint, RunRow)
 _SHORTEST_PREFIX = 4
@@ -24,12 +24,14 @@ async def open_questions(store: Store) -> list[Checkpoint]:
 
 async def expired_questions(store: Store) -> list[Checkpoint]:
     """The open questions whose time is over."""
-    now = now_ms()
     return [
-        checkpoint
-        for checkpoint in await open_questions(store)
-        if checkpoint.expires_at is not None and checkpoint.expires_at <= now
+        checkpoint for checkpoint in await open_questions(store) if late(checkpoint)
     ]
+
+
+def late(checkpoint: Checkpoint) -> bool:
+    """Whether the time for an answer is over."""
+    return checkpoint.expires_at is not None and checkpoint.expires_at <= now_ms()
 
 
 async def find_run(store: Store, name: str) -> RunRow:

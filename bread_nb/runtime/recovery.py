@@ -101,7 +101,7 @@ async def load_drive(
         scope=scope,
         journal=Journal(scope, row, history),
         stopping=lambda: live.stop_requested,
-        model=row.override or agent.model,
+        model=kit.models.get(row.id) or row.override or agent.model,
         input=row.input,
     )
 

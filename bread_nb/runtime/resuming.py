@@ -23,6 +23,7 @@ from bread_nb.runtime.answers import (
     Give,
     Refuse,
     RunIt,
+    form_changed,
     read_answer,
 )
 from bread_nb.runtime.ending import (
@@ -159,6 +160,8 @@ async def _prepare(reply: Reply, scope: Scope) -> _Settlement | None:
             done = settled(call, text, failed=True)
             return _Settlement(reply=reply, decision=Done(done))
         case Approve() | RunIt():
+            if call.args != checkpoint.args:
+                raise form_changed(checkpoint)
             if _tool_changed(checkpoint, toolbox):
                 await _ask_anew(checkpoint, call, toolbox, scope)
                 return None

@@ -79,6 +79,9 @@ async def drive_on(drive: Drive, short: ShortCircuit | None = None) -> Outcome:
         fault = as_bread_error(error, "AGENT_ERROR", drive.scope.kit.redactor)
         await end_failed(drive, fault)
         raise fault from error
+    finally:
+        if drive.row.status not in ("working", "waiting"):
+            drive.scope.kit.models.pop(drive.row.id, None)
 
 
 async def _turns(drive: Drive) -> Outcome:

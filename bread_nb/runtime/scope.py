@@ -13,6 +13,7 @@ from bread_nb.base.redact import Redactor
 from bread_nb.crumbs import Crumb, HumanRequired
 from bread_nb.governance.gate import Gate
 from bread_nb.providers.catalog import Catalog
+from bread_nb.providers.model import ChatModel, Model
 from bread_nb.runtime.histories import Histories
 from bread_nb.runtime.leases import Owner
 from bread_nb.runtime.stream import CrumbStream
@@ -30,7 +31,8 @@ class Kit:
 
     `fault(error, source)` takes the faults of listeners, sinks and callbacks, which
     never end a run. `publish(crumb)` reaches the listeners. `streams` holds the crumb
-    stream of every run that is being worked on in this process.
+    stream of every run that is being worked on in this process, `models` the models
+    that were handed over for a run and have no name to find them by.
     """
 
     store: Store
@@ -47,6 +49,9 @@ class Kit:
     ask_timeout: float | None = None
     streams: dict[str, CrumbStream] = field(default_factory=dict[str, CrumbStream])
     histories: Histories = field(default_factory=Histories)
+    models: dict[str, Model | ChatModel] = field(
+        default_factory=dict[str, "Model | ChatModel"]
+    )
     counters: dict[str, int] = field(default_factory=dict[str, int])
 
 

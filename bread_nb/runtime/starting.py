@@ -167,6 +167,8 @@ async def _open(
     first = message_steps(scope.session_id, len(history) - 1, history[-1:])
     row = await _store_start(start, scope, row, session, first)
     live.run_id, live.handle = row.id, row.handle
+    if start.model is not None and not isinstance(start.model, str):
+        scope.kit.models[row.id] = start.model
     journal = Journal(scope, row, history)
     scope.stream.release()
     return Drive(
