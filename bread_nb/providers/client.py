@@ -8,15 +8,15 @@ died before it gave a single byte of answer is replaced once.
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import weakref
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from importlib import import_module
 from ssl import SSLContext
-from typing import Protocol
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Protocol, cast
 
-import httpx2
 from pydantic import JsonValue
 
 from bread_nb.base.redact import Redactor, environment_secrets
@@ -37,51 +37,26 @@ from bread_nb.providers.lines import (
 )
 from bread_nb.providers.model import Delta
 from bread_nb.providers.pace import Pace, Waits
+from bread_nb.providers.pooled import Pools, place_of
+from bread_nb.providers.transport import (
+    Call,
+    Lost,
+    Response,
+    Transport,
+    Unreachable,
+    Unsendable,
+)
+
+if TYPE_CHECKING:
+    from bread_nb.providers.by_httpx import ByHttpx
 
 __all__ = ["Call", "Client", "Parser", "Transport", "exchange"]
 
-_CONNECT_SECONDS = 20.0
 _DRAIN_SECONDS = 0.5
-_KEPT = 100
-_KEPT_SECONDS = 60.0
 _OK = 200
 _LONGEST_ERROR = 1 << 16
 _DONE = b"[DONE]"
-_DIED = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
-    """One request as it goes on the wire."""
-
-    service: str
-    url: str
-    headers: Mapping[str, str] = field(repr=False)
-    body: bytes = field(repr=False)
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-
-    @property
-    def host(self) -> str:
-        """Who is asked, for a person to read."""
-        try:
-            return urlsplit(self.url).hostname or self.service
-        except ValueError:
-            return self.service
-
-
-class Transport(Protocol):
-    """Sends a call and gives the response, its body still to be read."""
-
-    async def send(self, call: Call, *, fresh: bool = False) -> httpx2.Response:
-        """The response to `call`; whoever asked closes it.
-
-        `fresh` asks for a connection that was not used before.
-        """
-        ...
-
-    async def aclose(self) -> None:
-        """Free the connections; it may be called twice."""
-        ...
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
 class Parser(Protocol):
@@ -101,8 +76,20 @@ class Parser(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _Carriers:
+    """What carries the calls of one event loop."""
+
+    pools: Pools
+    proxied: bool
+    by_httpx: ByHttpx | None = None
+
+
 class Client:
     """Connections to services, kept open between calls, for each event loop its own.
+
+    The client of httpx2 carries a call where the environment names a proxy and where
+    the address is out of the ordinary; others go straight to the pool under it.
 
     Args:
         trust_env: Whether proxy settings of the environment count.
@@ -110,44 +97,53 @@ class Client:
 
     def __init__(self, *, trust_env: bool = True) -> None:
         self._trust_env = trust_env
-        self._clients: weakref.WeakKeyDictionary[
-            asyncio.AbstractEventLoop, dict[bool, httpx2.AsyncClient]
+        self._carriers: weakref.WeakKeyDictionary[
+            asyncio.AbstractEventLoop, _Carriers
         ] = weakref.WeakKeyDictionary()
 
-    async def send(self, call: Call, *, fresh: bool = False) -> httpx2.Response:
+    async def send(self, call: Call, *, fresh: bool = False) -> Response:
         """The response to `call`, its body still to be read."""
-        clients = self._clients.setdefault(asyncio.get_running_loop(), {})
-        if fresh not in clients:
-            clients[fresh] = self._made(call, keep=0 if fresh else _KEPT)
-        client = clients[fresh]
-        request = client.build_request(
-            "POST", call.url, headers=dict(call.headers), content=call.body
-        )
-        return await client.send(request, stream=True)
+        loop = asyncio.get_running_loop()
+        carriers = self._carriers.get(loop)
+        if carriers is None:
+            proxied = self._trust_env and _proxied()
+            carriers = _Carriers(Pools(_certificates), proxied)
+            self._carriers[loop] = carriers
+        place = place_of(call.url)
+        if place is None or carriers.proxied:
+            if carriers.by_httpx is None:
+                carriers.by_httpx = _by_httpx(trust_env=self._trust_env)
+            return await carriers.by_httpx.send(call, fresh=fresh)
+        return await carriers.pools.send(call, place, fresh=fresh)
 
     async def aclose(self) -> None:
         """Close the connections of the running loop."""
-        for client in self._clients.pop(asyncio.get_running_loop(), {}).values():
-            await client.aclose()
-
-    def _made(self, call: Call, *, keep: int) -> httpx2.AsyncClient:
-        secure = self._trust_env or call.url.startswith("https:")
-        return httpx2.AsyncClient(
-            verify=_certificates() if secure else False,
-            timeout=httpx2.Timeout(None, connect=_CONNECT_SECONDS),
-            limits=httpx2.Limits(
-                max_connections=None,
-                max_keepalive_connections=keep,
-                keepalive_expiry=_KEPT_SECONDS,
-            ),
-            trust_env=self._trust_env,
-        )
+        carriers = self._carriers.pop(asyncio.get_running_loop(), None)
+        if carriers is None:
+            return
+        await carriers.pools.aclose()
+        if carriers.by_httpx is not None:
+            await carriers.by_httpx.aclose()
 
 
-@cache
+def _proxied() -> bool:
+    """Whether the environment, or the system's own settings, name a proxy."""
+    if any(os.environ.get(n) or os.environ.get(n.upper()) for n in _PROXIES):
+        return True
+    if sys.platform not in ("darwin", "win32"):
+        return False
+    found = cast("dict[str, str]", import_module("urllib.request").getproxies())
+    return bool(found.keys() & {"http", "https", "all"})
+
+
+def _by_httpx(*, trust_env: bool) -> ByHttpx:
+    module = import_module("bread_nb.providers.by_httpx")
+    return cast("ByHttpx", module.ByHttpx(trust_env=trust_env))
+
+
 def _certificates() -> SSLContext:
-    """The trusted certificates, read once: that takes longer than a call."""
-    return httpx2.create_ssl_context()
+    module = import_module("bread_nb.providers.by_httpx")
+    return cast("SSLContext", module.certificates())
 
 
 async def exchange(
@@ -162,20 +158,20 @@ async def exchange(
     pace = Pace(waits, call.host)
     response = await _response(transport, call, pace)
     try:
-        if response.status_code != _OK:
+        if response.status != _OK:
             raise await _refusal(response, call, pace)
-        chunks, reader = response.aiter_bytes(), _reader(response)
+        reader = _reader(response)
         ended = False
         while not (ended or parser.done):
-            chunk = await _next(chunks, call, pace)
-            ended = chunk is None
-            for data in reader.rest() if chunk is None else reader.feed(chunk):
+            chunk = await _next(response, call, pace)
+            ended = not chunk
+            for data in reader.rest() if ended else reader.feed(chunk):
                 deltas = _read(parser, data, call, last=ended)
                 if deltas is not None:
                     pace.event()
                     for delta in deltas:
                         yield delta
-        await _drain(chunks)
+        await _drain(response)
     finally:
         await response.aclose()
     closing = parser.close()
@@ -185,29 +181,25 @@ async def exchange(
         yield delta
 
 
-async def _response(transport: Transport, call: Call, pace: Pace) -> httpx2.Response:
+async def _response(transport: Transport, call: Call, pace: Pace) -> Response:
     """The response, asked for once more where the connection died."""
     fault = unreachable(call.host, "the connection was lost before it answered, twice.")
     for fresh in (False, True):
         try:
             return await pace.wait(transport.send(call, fresh=fresh))
-        except _DIED:
+        except Lost:
             continue
-        except (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol):
+        except Unsendable:
             fault = _unsendable(call)
-        except (httpx2.InvalidURL, UnicodeError):
-            fault = _unsendable(call)
-        except httpx2.HTTPError as error:
+        except Unreachable as error:
             fault = unreachable(call.host, _why(call, error))
         break
     raise fault
 
 
-def _why(call: Call, error: httpx2.HTTPError) -> str:
-    if isinstance(error, httpx2.ConnectTimeout):
-        return f"no connection within {_CONNECT_SECONDS:g} s."
-    words = " ".join(str(error).split()) or type(error).__name__
-    return f"{Redactor([*call.secrets, *environment_secrets()]).text(words)}."
+def _why(call: Call, error: Unreachable) -> str:
+    redactor = Redactor([*call.secrets, *environment_secrets()])
+    return f"{redactor.text(str(error))}."
 
 
 def _unsendable(call: Call) -> ProviderError:
@@ -219,42 +211,40 @@ def _unsendable(call: Call) -> ProviderError:
     )
 
 
-async def _refusal(response: httpx2.Response, call: Call, pace: Pace) -> ProviderError:
+async def _refusal(response: Response, call: Call, pace: Pace) -> ProviderError:
     """The error that a status other than 200 stands for."""
     try:
         body = parse_json(await pace.wait(_head(response)))
-    except (httpx2.HTTPError, ValueError):
+    except (Lost, ValueError):
         body = None
     return body_fault(
         call.service,
         body,
         call.secrets,
-        status=response.status_code,
+        status=response.status,
         wait=retry_after(response.headers),
     )
 
 
-async def _head(response: httpx2.Response) -> bytes:
+async def _head(response: Response) -> bytes:
     head = b""
-    async for chunk in response.aiter_bytes():
+    while len(head) <= _LONGEST_ERROR and (chunk := await response.read()):
         head += chunk
-        if len(head) > _LONGEST_ERROR:
-            break
     return head
 
 
-def _reader(response: httpx2.Response) -> EventReader:
+def _reader(response: Response) -> EventReader:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
         return BodyReader()
     return LineReader() if kind.endswith(("ndjson", "jsonl")) else SseReader()
 
 
-async def _next(chunks: AsyncIterator[bytes], call: Call, pace: Pace) -> bytes | None:
-    """The next bytes, None at the end of the body."""
+async def _next(response: Response, call: Call, pace: Pace) -> bytes:
+    """The next bytes, none at the end of the body."""
     try:
-        return await pace.wait(anext(chunks, None))
-    except httpx2.HTTPError:
+        return await pace.wait(response.read())
+    except Lost:
         pass
     raise incomplete_stream(call.host, "the connection was lost.")
 
@@ -280,11 +270,11 @@ def _read(parser: Parser, data: bytes, call: Call, *, last: bool) -> list[Delta]
     raise broken_stream(call.host, "an event of its stream has the wrong shape.")
 
 
-async def _drain(chunks: AsyncIterator[bytes]) -> None:
+async def _drain(response: Response) -> None:
     """Read a finished answer to its end, so that its connection can be used again."""
     try:
         async with asyncio.timeout(_DRAIN_SECONDS):
-            async for _ in chunks:
+            while await response.read():
                 pass
-    except (TimeoutError, httpx2.HTTPError):
+    except (TimeoutError, Lost):
         pass

@@ -18,6 +18,7 @@ SLOW_TO_IMPORT = {
     "IPython",
     "anthropic",
     "anywidget",
+    "httpcore2",
     "httpx2",
     "ipywidgets",
     "openai",

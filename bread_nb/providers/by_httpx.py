@@ -1,0 +1,112 @@
+"""Calls that httpx2 carries: through the proxies of the environment, to odd addresses.
+
+It is not imported before such a call, or one that needs the trusted certificates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from functools import cache
+from ssl import SSLContext
+
+import httpx2
+
+from bread_nb.providers.transport import (
+    CONNECT_SECONDS,
+    KEPT,
+    KEPT_SECONDS,
+    Call,
+    Lost,
+    Unreachable,
+    Unsendable,
+)
+
+__all__ = ["ByHttpx", "certificates"]
+
+_DIED = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)
+_UNSENDABLE = (
+    httpx2.InvalidURL,
+    httpx2.LocalProtocolError,
+    httpx2.UnsupportedProtocol,
+    UnicodeError,
+)
+
+
+@cache
+def certificates() -> SSLContext:
+    """The trusted certificates, read once: that takes longer than a call."""
+    return httpx2.create_ssl_context()
+
+
+class _Answer:
+    """A response of httpx2."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        self._response = response
+        self._chunks: AsyncIterator[bytes] = response.aiter_bytes()
+        self.status = response.status_code
+        self.headers = response.headers
+
+    async def read(self) -> bytes:
+        """The next bytes of the body; none at its end."""
+        try:
+            async for chunk in self._chunks:
+                if chunk:
+                    return chunk
+        except httpx2.HTTPError as error:
+            raise Lost from error
+        return b""
+
+    async def aclose(self) -> None:
+        """Let go of the connection."""
+        await self._response.aclose()
+
+
+class ByHttpx:
+    """The clients of one event loop.
+
+    Args:
+        trust_env: Whether proxy settings of the environment count.
+    """
+
+    def __init__(self, *, trust_env: bool = True) -> None:
+        self._trust_env = trust_env
+        self._clients: dict[bool, httpx2.AsyncClient] = {}
+
+    async def send(self, call: Call, *, fresh: bool) -> _Answer:
+        """The response to `call`, its body still to be read."""
+        if fresh not in self._clients:
+            self._clients[fresh] = self._made(keep=0 if fresh else KEPT)
+        client = self._clients[fresh]
+        try:
+            request = client.build_request(
+                "POST", call.url, headers=dict(call.headers), content=call.body
+            )
+            return _Answer(await client.send(request, stream=True))
+        except _DIED as error:
+            raise Lost from error
+        except _UNSENDABLE as error:
+            raise Unsendable from error
+        except httpx2.ConnectTimeout as error:
+            why = f"no connection within {CONNECT_SECONDS:g} s"
+            raise Unreachable(why) from error
+        except httpx2.HTTPError as error:
+            words = " ".join(str(error).split()) or type(error).__name__
+            raise Unreachable(words) from error
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        for client in self._clients.values():
+            await client.aclose()
+
+    def _made(self, *, keep: int) -> httpx2.AsyncClient:
+        return httpx2.AsyncClient(
+            verify=certificates(),
+            timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
+            limits=httpx2.Limits(
+                max_connections=None,
+                max_keepalive_connections=keep,
+                keepalive_expiry=KEPT_SECONDS,
+            ),
+            trust_env=self._trust_env,
+        )

@@ -1,0 +1,102 @@
+"""What carries a request to a service: one method, and a response read in pieces.
+
+A carrier says what went wrong by one of three errors, which `exchange` makes a
+`ProviderError` of: `Lost` when a connection broke, `Unreachable` when there was none,
+`Unsendable` when the request itself cannot go out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import urlsplit
+
+__all__ = [
+    "CONNECT_SECONDS",
+    "KEPT",
+    "KEPT_SECONDS",
+    "Call",
+    "Lost",
+    "Response",
+    "Transport",
+    "Unreachable",
+    "Unsendable",
+]
+
+CONNECT_SECONDS = 20.0
+KEPT = 100
+KEPT_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request as it goes on the wire."""
+
+    service: str
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def host(self) -> str:
+        """Who is asked, for a person to read."""
+        try:
+            return urlsplit(self.url).hostname or self.service
+        except ValueError:
+            return self.service
+
+
+class Lost(Exception):
+    """A connection broke before its answer was whole."""
+
+
+class Unreachable(Exception):
+    """No connection could be made; the text says why."""
+
+
+class Unsendable(Exception):
+    """The request holds something that HTTP does not allow."""
+
+
+class Response(Protocol):
+    """An answer under way; header names are in lower case."""
+
+    @property
+    def status(self) -> int: ...
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    async def read(self) -> bytes:
+        """The next bytes of the body; none at its end.
+
+        Raises:
+            Lost: When the connection broke before the end.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of the connection: for the next call when the body was read whole."""
+        ...
+
+
+class Transport(Protocol):
+    """Sends a call and gives the response, its body still to be read."""
+
+    async def send(self, call: Call, *, fresh: bool = False) -> Response:
+        """The response to `call`; whoever asked closes it.
+
+        `fresh` asks for a connection that was not used before.
+
+        Raises:
+            Lost: When the connection broke before the head of the answer was there.
+            Unreachable: When there is no connection.
+            Unsendable: When the request cannot be sent.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Free the connections; it may be called twice."""
+        ...
