@@ -12,6 +12,7 @@ import type { Page } from "./page.ts";
 export const ANSWER_WITHIN = 2000;
 export const FALLBACK_AFTER = 1000;
 const SLOW_RESULT = 10_000;
+const MISSED_EVERY = 1000;
 
 /** What an anywidget model offers, as far as it is used here. */
 export interface Wire {
@@ -54,6 +55,7 @@ export class Channel {
   /** What stands in the page is an earlier moment, so frames are left out. */
   #frozen = false;
   #asking: (() => void) | null = null;
+  #missedAt = Number.NEGATIVE_INFINITY;
 
   constructor(wire: Wire, page: Page, receiver: Receiver) {
     this.#wire = wire;
@@ -155,11 +157,19 @@ export class Channel {
     const n = numbered(message);
     if (n === null || n <= this.#last) return;
     if (n !== this.#last + 1) {
-      this.hello();
+      this.#missed();
       return;
     }
     this.#last = n;
     this.#receiver.frame(listed(message, "messages"), listed(message, "append"));
+  }
+
+  /** Ask for what is missing, once for all the frames that show it. */
+  #missed(): void {
+    const now = this.#page.now();
+    if (now - this.#missedAt < MISSED_EVERY) return;
+    this.#missedAt = now;
+    this.hello();
   }
 
   #ack(message: JsonRecord): void {

@@ -36,7 +36,12 @@ interface Widget {
   render(context: { model: Model; el: HTMLElement }): () => void;
 }
 
-const GONE: readonly unknown[] = ["restarting", "autorestarting", "terminating", "dead"];
+const GONE: readonly unknown[] = [
+  "restarting",
+  "autorestarting",
+  "terminating",
+  "dead",
+];
 
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const host = document.createElement("div");
@@ -103,7 +108,8 @@ function leave(host: HTMLElement): void {
     node?.focus({ preventScroll: true });
     if (node && document.activeElement === node) return;
   }
-  if (document.activeElement === host) host.shadowRoot?.querySelector<HTMLElement>(":focus")?.blur();
+  if (document.activeElement === host)
+    host.shadowRoot?.querySelector<HTMLElement>(":focus")?.blur();
 }
 
 function makeWidget(): Widget {

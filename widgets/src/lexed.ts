@@ -100,8 +100,10 @@ export function decoded(text: string): string {
   return text.replace(
     /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-zA-Z]+));/g,
     (whole, decimal?: string, hex?: string, name?: string) => {
-      if (name !== undefined) return Object.hasOwn(NAMED, name) ? (NAMED[name] ?? whole) : whole;
-      const code = decimal === undefined ? Number.parseInt(hex ?? "0", 16) : Number(decimal);
+      if (name !== undefined)
+        return Object.hasOwn(NAMED, name) ? (NAMED[name] ?? whole) : whole;
+      const code =
+        decimal === undefined ? Number.parseInt(hex ?? "0", 16) : Number(decimal);
       const fit = code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
       return fit ? String.fromCodePoint(code) : "\ufffd";
     },

@@ -21,7 +21,8 @@ export function cut(segments: readonly Segment[], lines: number, chars: number):
   let length = 0;
   for (const segment of segments) {
     if (typeof segment !== "string") {
-      if (length >= chars) return { segments: taken, whole: false, lines: breaks, chars: length };
+      if (length >= chars)
+        return { segments: taken, whole: false, lines: breaks, chars: length };
       taken.push(segment);
       length += "esc" in segment ? 1 : segment.blanks;
       continue;

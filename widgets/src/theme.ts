@@ -10,7 +10,12 @@ export function followTheme(card: HTMLElement, window: Window): () => void {
   const watch = new MutationObserver(update);
   const options = {
     attributes: true,
-    attributeFilter: ["data-jp-theme-light", "class", "data-vscode-theme-kind", "theme"],
+    attributeFilter: [
+      "data-jp-theme-light",
+      "class",
+      "data-vscode-theme-kind",
+      "theme",
+    ],
   };
   watch.observe(page.body, options);
   watch.observe(page.documentElement, options);

@@ -97,8 +97,15 @@ function table(token: Tokens.Table, depth: number): HTMLElement {
     return node;
   };
   const head = el("tr", null, ...token.header.map((of) => cell("th", of)));
-  const rows = token.rows.map((row) => el("tr", null, ...row.map((of) => cell("td", of))));
-  const whole = el("table", { dir: "auto" }, el("thead", null, head), el("tbody", null, ...rows));
+  const rows = token.rows.map((row) =>
+    el("tr", null, ...row.map((of) => cell("td", of))),
+  );
+  const whole = el(
+    "table",
+    { dir: "auto" },
+    el("thead", null, head),
+    el("tbody", null, ...rows),
+  );
   return el("div", "b-table", whole);
 }
 

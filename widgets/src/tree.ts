@@ -107,9 +107,7 @@ export class Tree {
   }
 
   #children(mount: Mount, trail: string[]): Placed[] {
-    return childrenOf(mount.component).map((child) =>
-      this.#child(child, mount, trail),
-    );
+    return childrenOf(mount.component).map((child) => this.#child(child, mount, trail));
   }
 
   #child(id: Json, parent: Mount | null, trail: string[]): Placed {
@@ -147,7 +145,15 @@ export class Tree {
     const block = made ?? new Unsupported(component.kind, component.entries);
     const guard = new Guard(component.kind, block, isRoot ? block.node : undefined);
     const { id, kind } = component;
-    const mount: Mount = { id, kind, node: guard.node, block, component, parent, guard };
+    const mount: Mount = {
+      id,
+      kind,
+      node: guard.node,
+      block,
+      component,
+      parent,
+      guard,
+    };
     this.#mounts.set(id, mount);
     return mount;
   }

@@ -63,7 +63,7 @@ export class View {
         this.#surface.apply(messages, append);
         this.#repaint();
       },
-      alive: (alive) => this.#keepFocus(() => this.card.alive(alive)),
+      alive: (alive) => this.#alive(alive),
       stale: () => this.card.stale(),
     });
     this.card.node.addEventListener("keyup", (event) => this.#keyUp(event));
@@ -105,7 +105,8 @@ export class View {
     return {
       page,
       presses: this.#presses,
-      act: (name, source, context, outcome) => this.#act(name, source, context, outcome),
+      act: (name, source, context, outcome) =>
+        this.#act(name, source, context, outcome),
       announce: (words) => this.#announcer.say(words),
       repaint: () => this.#repaint(),
       id: () => `b${(this.#ids += 1)}`,
@@ -114,16 +115,20 @@ export class View {
 
   #actions(): ConstructorParameters<typeof Card>[1] {
     const told = (done: () => void): Outcome => ({
-      lost: done,
+      lost: (heard) => {
+        done();
+        if (heard) this.card.tell(say("busy.kernel"));
+      },
       result: (ok, words) => {
         if (!ok) done();
-        if (words !== null) this.#announcer.say(words);
+        this.card.tell(words);
       },
     });
     return {
-      stop: (done) => this.#act("stop", "root", {}, told(done), () => this.#interrupt()),
+      stop: (done) =>
+        this.#act("stop", "root", {}, told(done), () => this.#interrupt()),
       end: (done) => this.#act("end", "root", {}, told(done)),
-      discard: () => this.#act("discard", "root", {}),
+      discard: (done) => this.#act("discard", "root", {}, told(done)),
       asof: (n) => this.#asof(n),
       again: () => {
         this.card.asking();
@@ -132,6 +137,12 @@ export class View {
       leave: () => this.#around.leave(),
       blocks: () => this.#tree?.blocks() ?? [],
     };
+  }
+
+  #alive(alive: boolean): void {
+    if (alive === this.card.isAlive) return;
+    this.#keepFocus(() => this.card.alive(alive));
+    this.#repaint();
   }
 
   #act(
@@ -236,4 +247,3 @@ const MAKERS: Record<string, (host: Host, id: string) => Block> = {
 function makeBlock(kind: string, id: string, host: Host): Block | null {
   return Object.hasOwn(MAKERS, kind) ? (MAKERS[kind]?.(host, id) ?? null) : null;
 }
-

@@ -1,27 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JsonRecord } from "../src/json.ts";
-import { type Rig, choose, click, keyDown, keyUp, open, pointer, press, shown, type, visible } from "./rig.ts";
-import { EDITABLE, LONG_BODY, PUBLISH, REMEMBER, WAITING, arg, data, form, scene, value } from "./scenes.ts";
-
-function asked(given: JsonRecord, wait = 600): Rig {
-  const rig = open(scene({ head: WAITING, turns: [[["Approval", given]]] }));
-  rig.page.pass(wait);
-  return rig;
-}
-
-function answers(rig: Rig): unknown[] {
-  return rig.kernel.actions("answer").map((action) => action.context["answer"]);
-}
-
-function isOff(button: Element): boolean {
-  return button.getAttribute("aria-disabled") === "true";
-}
-
-function reason(rig: Rig, button: Element): string {
-  const id = button.getAttribute("aria-describedby");
-  return id === null ? "" : (rig.one(`#${id}`).textContent ?? "");
-}
+import { answers, asked, isOff, reason } from "./asking.ts";
+import { WAITING, arg, data, form, scene, value } from "./builders.ts";
+import {
+  choose,
+  click,
+  keyDown,
+  keyUp,
+  pointer,
+  press,
+  shown,
+  type,
+  visible,
+} from "./rig.ts";
+import { LONG_BODY, PUBLISH, REMEMBER } from "./scenes.ts";
 
 /** jsdom lays nothing out; say how tall a box is and how far it is scrolled. */
 function scrolled(box: Element, top: number, height: number, all: number): void {
@@ -37,33 +29,55 @@ test("the form shows title, effect, rule and every argument", () => {
   const rig = asked(PUBLISH);
   const words = shown(rig.one(".b-form"));
   assert.match(words, /Let publisher run publish\?/);
-  assert.match(words, /Sends text to the network \(blog\.example\)\. Asked because: ask tool:publish/);
-  for (const key of ["title", "path", "body", "notify"]) assert.match(words, new RegExp(key));
+  assert.match(
+    words,
+    /Sends text to the network \(blog\.example\)\. Asked because: ask tool:publish/,
+  );
+  for (const key of ["title", "path", "body", "notify"])
+    assert.match(words, new RegExp(key));
   assert.match(words, /text, 312 lines/);
 });
 
 test("arguments are marked as default, unknown, secret and as a command", () => {
-  const rig = asked(form({
-    args: [
-      arg("mood", "plain", { flag: "default" }),
-      arg("extra", "x", { flag: "unknown" }),
-      arg("token", "hunter2", { flag: "secret" }),
-      arg("argv", "", { flag: "argv", type: "list of 2", items: [value("rm"), value("-rf /")] }),
-    ],
-  }));
+  const rig = asked(
+    form({
+      args: [
+        arg("mood", "plain", { flag: "default" }),
+        arg("extra", "x", { flag: "unknown" }),
+        arg("token", "hunter2", { flag: "secret" }),
+        arg("argv", "", {
+          flag: "argv",
+          type: "list of 2",
+          items: [value("rm"), value("-rf /")],
+        }),
+      ],
+    }),
+  );
   const words = shown(rig.one(".b-args"));
   assert.match(words, /default/);
   assert.match(words, /not in the schema/);
   assert.match(words, /•••• \(set\)/);
   assert.doesNotMatch(words, /hunter2/);
-  assert.deepEqual(rig.all(".b-argv li").map((item) => item.textContent), ["rm", "-rf /"]);
+  assert.deepEqual(
+    rig.all(".b-argv li").map((item) => item.textContent),
+    ["rm", "-rf /"],
+  );
 });
 
 test("invisible and reordering characters and long blanks are shown as what they are", () => {
   const command = {
     lines: 1,
     chars: 430,
-    segments: ["rm ", { esc: "U+202E" }, "txt", { esc: "U+200B" }, { esc: "U+001B" }, "[2K", { blanks: 400 }, "; evil"],
+    segments: [
+      "rm ",
+      { esc: "U+202E" },
+      "txt",
+      { esc: "U+200B" },
+      { esc: "U+001B" },
+      "[2K",
+      { blanks: 400 },
+      "; evil",
+    ],
     cut: false,
     escapes: 3,
   };
@@ -77,7 +91,9 @@ test("invisible and reordering characters and long blanks are shown as what they
 
 test("Approve is off until each marker was opened, and says why", () => {
   const long = Array.from({ length: 60 }, (_, at) => `line ${at}`).join("\n");
-  const rig = asked(form({ args: [arg("a", long), arg("b", long), arg("c", "short")] }));
+  const rig = asked(
+    form({ args: [arg("a", long), arg("b", long), arg("c", "short")] }),
+  );
   const approve = rig.button("Approve");
   assert.equal(isOff(approve), true);
   assert.equal(reason(rig, approve), "Look at all of a, b first.");
@@ -144,10 +160,10 @@ test("Deny asks why in one line and sends the reason, or none", () => {
   press(other.button("Deny…"));
   other.page.pass(600);
   press(other.button("Deny"));
-  assert.deepEqual([...answers(rig), ...answers(other)], [
-    { approved: false, reason: "too long" },
-    { approved: false },
-  ]);
+  assert.deepEqual(
+    [...answers(rig), ...answers(other)],
+    [{ approved: false, reason: "too long" }, { approved: false }],
+  );
 });
 
 test("Enter in a field never sends", () => {
@@ -163,10 +179,18 @@ test("Enter in a field never sends", () => {
 
 test("nothing but asking again is preset, and a rule is shown before it is added", () => {
   const rig = asked(form({ remember: REMEMBER }));
-  const radios = rig.all(".b-next input[type=radio]").map((node) => node as HTMLInputElement);
-  assert.deepEqual(radios.map((radio) => radio.checked), [true, false, false, false]);
+  const radios = rig
+    .all(".b-next input[type=radio]")
+    .map((node) => node as HTMLInputElement);
+  assert.deepEqual(
+    radios.map((radio) => radio.checked),
+    [true, false, false, false],
+  );
   assert.equal(rig.one(".b-next details").hasAttribute("open"), false);
-  assert.deepEqual(rig.all(".b-next .b-in .b-rule")[0]?.textContent, "allow tool:publish");
+  assert.deepEqual(
+    rig.all(".b-next .b-in .b-rule")[0]?.textContent,
+    "allow tool:publish",
+  );
   choose(radios[2] as Element);
   press(rig.button("Approve"));
   assert.deepEqual(answers(rig), [{ approved: true, remember: "session" }]);
@@ -185,7 +209,8 @@ test("a double press sends one answer, and all buttons go off at once", () => {
   press(approve);
   assert.equal(answers(rig).length, 1);
   assert.equal(approve.textContent, "Sending");
-  for (const button of rig.all(".b-acts button").filter(visible)) assert.equal(isOff(button), true);
+  for (const button of rig.all(".b-acts button").filter(visible))
+    assert.equal(isOff(button), true);
 });
 
 test("buttons are inert for 600 ms after the form appears", () => {
@@ -241,7 +266,12 @@ test("the keyboard presses with down and up, and a held key presses nothing", ()
 });
 
 test("Shift-Enter presses nothing and says how to go on", () => {
-  for (const more of [{ shiftKey: true }, { ctrlKey: true }, { metaKey: true }, { altKey: true }]) {
+  for (const more of [
+    { shiftKey: true },
+    { ctrlKey: true },
+    { metaKey: true },
+    { altKey: true },
+  ]) {
     const rig = asked(form());
     const event = keyDown(rig.button("Approve"), "Enter", more);
     keyUp(rig.button("Approve"), "Enter");
@@ -265,7 +295,9 @@ test("an answer that nobody takes opens the form again with the note", () => {
   assert.equal(rig.button("Approve").textContent, "Approve");
   assert.equal(isOff(rig.button("Approve")), true);
   press(rig.button("Try again"));
-  rig.kernel.snapshot(scene({ head: WAITING, turns: [[["Approval", form({ nonce: "second" })]]] }));
+  rig.kernel.snapshot(
+    scene({ head: WAITING, turns: [[["Approval", form({ nonce: "second" })]]] }),
+  );
   rig.page.paint();
   press(rig.button("Approve"));
   assert.equal(rig.kernel.actions("answer")[1]?.context["nonce"], "second");
@@ -327,7 +359,9 @@ test("a form of an earlier moment has no nonce and cannot be answered", () => {
 test("arguments that changed in the store are asked anew", () => {
   const rig = asked(PUBLISH);
   press(rig.button("Show all of body"));
-  rig.kernel.frame([data("/b/t1b1", form({ shown: "hash-2", args: PUBLISH["args"] ?? [] }))]);
+  rig.kernel.frame([
+    data("/b/t1b1", form({ shown: "hash-2", args: PUBLISH["args"] ?? [] })),
+  ]);
   rig.page.paint();
   assert.match(rig.words(), /308 lines not shown yet/);
   assert.equal(isOff(rig.button("Approve")), true);
@@ -336,221 +370,22 @@ test("arguments that changed in the store are asked anew", () => {
 test("an agent that was edited meanwhile is told, with what changed", () => {
   const changed = {
     text: "publisher was edited since it asked. It goes on with today's version.",
-    diff: [{ op: "-", text: "Be brief." }, { op: "+", text: "Be long." }],
+    diff: [
+      { op: "-", text: "Be brief." },
+      { op: "+", text: "Be long." },
+    ],
   };
   const rig = asked(form({ changed }));
   assert.match(rig.words(), /publisher was edited since it asked\./);
   click(rig.one(".b-changed summary"));
-  assert.deepEqual(rig.all(".b-changed .b-line").map((line) => line.tagName), ["DEL", "INS"]);
+  assert.deepEqual(
+    rig.all(".b-changed .b-line").map((line) => line.tagName),
+    ["DEL", "INS"],
+  );
 });
 
 test("the agent's words are plain text in a quotation", () => {
   const rig = asked(form({ quote: "**Approve** <b>now</b>\n[Approve]" }));
   assert.equal(rig.one("blockquote").textContent, "**Approve** <b>now</b>\n[Approve]");
   assert.equal(rig.one("blockquote").childElementCount, 0);
-});
-
-function editing(given = EDITABLE): Rig {
-  const rig = asked(given);
-  press(rig.button("Edit arguments"));
-  rig.page.pass(600);
-  return rig;
-}
-
-function control(rig: Rig, key: string): HTMLElement {
-  const label = rig.all("label.b-key").find((node) => node.textContent.startsWith(`${key} `));
-  return rig.one(`#${label?.getAttribute("for")}`);
-}
-
-test("an edit shows its difference, and only then approves with changes", () => {
-  const rig = editing();
-  assert.match(rig.words(), /Nothing is changed yet\./);
-  assert.ok(rig.button("Approve"));
-  type(control(rig, "title"), "Rye for complete beginners");
-  assert.match(rig.words(), /Changed from what the agent asked for \(1\)/);
-  assert.deepEqual(rig.all(".b-diff .b-line").map((line) => `${line.tagName} ${line.textContent}`), [
-    "DEL title: Rye for beginners",
-    "INS title: Rye for complete beginners",
-  ]);
-  press(rig.button("Approve with changes"));
-  assert.deepEqual(answers(rig), [
-    {
-      approved: true,
-      args: {
-        title: "Rye for complete beginners",
-        mood: "plain",
-        retries: 2,
-        tags: ["rye", "bread"],
-        to: { name: "Ada", copies: 1 },
-      },
-    },
-  ]);
-});
-
-test("an edit that changes nothing approves as it was asked", () => {
-  const rig = editing();
-  type(control(rig, "title"), "x");
-  type(control(rig, "title"), "Rye for beginners");
-  press(rig.button("Approve"));
-  assert.deepEqual(answers(rig), [{ approved: true }]);
-});
-
-test("Undo my changes brings back what the agent asked for", () => {
-  const rig = editing();
-  type(control(rig, "title"), "x");
-  press(rig.button("Undo my changes"));
-  assert.match(rig.words(), /Nothing is changed yet\./);
-  assert.equal((control(rig, "title") as HTMLInputElement).value, "Rye for beginners");
-});
-
-test("a mode that changed is inert, so a double press on Edit approves nothing", () => {
-  const rig = asked(EDITABLE);
-  press(rig.button("Edit arguments"));
-  press(rig.button("Approve"));
-  assert.deepEqual(answers(rig), []);
-});
-
-test("a value that needs mending keeps Approve off and says where", () => {
-  const rig = editing();
-  const retries = control(rig, "retries");
-  type(retries, "9");
-  assert.doesNotMatch(rig.words(), /Must be 5 or less/);
-  retries.dispatchEvent(new Event("focusout", { bubbles: true }));
-  assert.match(rig.words(), /Must be 5 or less\./);
-  assert.equal(retries.getAttribute("aria-invalid"), "true");
-  const go = rig.button("Approve");
-  assert.equal(isOff(go), true);
-  assert.equal(reason(rig, go), "1 value needs mending: retries");
-  type(retries, "four");
-  assert.match(rig.words(), /This is not a whole number\./);
-  type(retries, "4");
-  assert.doesNotMatch(rig.words(), /not a whole number/);
-  assert.equal(isOff(rig.button("Approve with changes")), false);
-});
-
-test("what Python finds wrong stands at its field", () => {
-  const rig = editing();
-  type(control(rig, "title"), "x");
-  press(rig.button("Approve with changes"));
-  rig.kernel.ack();
-  rig.kernel.result(false, "2 values need mending.", [
-    { path: "/title", text: "Too short." },
-    { path: "/nowhere", text: "Not known." },
-  ]);
-  assert.match(rig.one(`#${control(rig, "title").getAttribute("aria-describedby")}`).textContent ?? "", /Too short\./);
-  assert.match(shown(rig.one(".b-said")), /2 values need mending\.\nnowhere: Not known\./);
-});
-
-test("a secret is kept unless it is typed anew, and never shown", () => {
-  const rig = editing();
-  const token = control(rig, "token") as HTMLInputElement;
-  assert.deepEqual([token.type, token.value, token.placeholder], ["password", "", "kept as it is; type to replace"]);
-  type(token, "fresh");
-  press(rig.button("Approve with changes"));
-  const [answer] = answers(rig) as { args: JsonRecord }[];
-  assert.equal(answer?.args["token"], "fresh");
-});
-
-test("a list grows, shrinks and is reordered", () => {
-  const rig = editing();
-  const rows = () => rig.all(".b-items input").map((node) => (node as HTMLInputElement).value);
-  press(rig.button("Add"));
-  assert.deepEqual(rows(), ["rye", "bread", ""]);
-  type(rig.all(".b-items input")[2] as Element, "oven");
-  press(rig.all("button").find((node) => node.getAttribute("aria-label") === "Move tags 3 up") as Element);
-  assert.deepEqual(rows(), ["rye", "oven", "bread"]);
-  press(rig.all("button").find((node) => node.getAttribute("aria-label") === "Remove tags 1") as Element);
-  assert.deepEqual(rows(), ["oven", "bread"]);
-  press(rig.button("Approve with changes"));
-  const [answer] = answers(rig) as { args: JsonRecord }[];
-  assert.deepEqual(answer?.args["tags"], ["oven", "bread"]);
-});
-
-test("everything can be edited as JSON, and back", () => {
-  const rig = editing();
-  press(rig.button("Edit as JSON"));
-  const area = rig.one("textarea.b-json") as HTMLTextAreaElement;
-  assert.deepEqual(JSON.parse(area.value)["tags"], ["rye", "bread"]);
-  type(area, "{");
-  assert.match(rig.words(), /This is not JSON:/);
-  assert.equal(isOff(rig.button("Approve")), true);
-  type(area, "[]");
-  assert.match(rig.words(), /This must be a JSON object, in braces\./);
-  type(area, '{"title": "New", "mood": "solemn", "retries": 1, "extra": 1}');
-  assert.ok(rig.button("Approve with changes"));
-  press(rig.button("Edit as fields"));
-  assert.equal((control(rig, "title") as HTMLInputElement).value, "New");
-  press(rig.button("Approve with changes"));
-  const [answer] = answers(rig) as { args: JsonRecord }[];
-  assert.deepEqual(answer?.args, { title: "New", mood: "solemn", retries: 1, extra: 1 });
-});
-
-test("an argument without a field is named before it is left out", () => {
-  const rig = editing(form({ args: [arg("title", "x"), arg("loose", "y", { flag: "unknown" })] }));
-  assert.match(rig.words(), /left out of an edited call: loose/);
-});
-
-test("a text with invisible characters shows them while it is edited", () => {
-  const rig = editing(PUBLISH);
-  const shownNow = rig.all(".b-shown .b-esc").map((node) => node.textContent);
-  assert.deepEqual(shownNow, ["U+202E"]);
-});
-
-test("text of several lines is never squeezed into one", () => {
-  const rig = editing(PUBLISH);
-  assert.equal(control(rig, "body").tagName, "TEXTAREA");
-});
-
-test("markers keep Approve off in edit mode too", () => {
-  const rig = editing(PUBLISH);
-  type(control(rig, "title"), "x");
-  assert.equal(reason(rig, rig.button("Approve with changes")), "Look at all of body first.");
-});
-
-function several(more: JsonRecord = {}): Rig {
-  const forms = ["a", "b", "c"].map((name, index): [string, JsonRecord] => [
-    "Approval",
-    form({ checkpoint: `cp-${name}`, index, of: 3, bulk: true, ...more }),
-  ]);
-  const rig = open(scene({ head: WAITING, turns: [forms] }));
-  rig.page.pass(600);
-  return rig;
-}
-
-test("several alike may be approved at once, in call order", () => {
-  const rig = several();
-  assert.match(rig.words(), /3 calls wait\. The run goes on when all are answered\./);
-  press(rig.button("Approve these 3"));
-  assert.deepEqual(
-    rig.kernel.actions("answer").map((action) => action.context["checkpoint"]),
-    ["cp-a", "cp-b", "cp-c"],
-  );
-  press(rig.button("Approve these 3"));
-  assert.equal(answers(rig).length, 3);
-});
-
-test("several that may not be approved at once are only denied at once", () => {
-  const rig = several({ bulk: false });
-  assert.throws(() => rig.button("Approve these 3"));
-  press(rig.button("Deny all…"));
-  rig.page.pass(600);
-  type(rig.one(".b-bulk input"), "not today");
-  press(rig.button("Deny", rig.one(".b-bulk")));
-  assert.deepEqual(answers(rig), Array(3).fill({ approved: false, reason: "not today" }));
-});
-
-test("a marker that is left keeps all of them from being approved at once", () => {
-  const rig = several({ args: [arg("body", LONG_BODY)] });
-  const all = rig.button("Approve these 3");
-  assert.equal(isOff(all), true);
-  assert.equal(reason(rig, all), "Look at everything first.");
-});
-
-test("answered ones shrink to a line and the others are counted anew", () => {
-  const rig = several();
-  rig.kernel.frame([data("/b/t1b1/state", "settled"), data("/b/t1b1/end", "Denied: too long")]);
-  rig.page.paint();
-  assert.match(rig.words(), /publishDenied: too long/);
-  assert.match(rig.words(), /2 calls wait\./);
-  assert.ok(rig.button("Approve these 2"));
 });

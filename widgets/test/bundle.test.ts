@@ -20,9 +20,27 @@ test("the bundle knows no address", () => {
 
 test("the bundle parses no markup, evaluates no text and asks nobody for anything", () => {
   const words = [
-    "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "DOMParser", "srcdoc", "eval(",
-    "Function(", "fetch(", "XMLHttpRequest", "WebSocket", "EventSource", "sendBeacon", "importScripts",
-    "new Image", "import(", "customElements", "localStorage", "sessionStorage", ".cookie", "postMessage",
+    "innerHTML",
+    "outerHTML",
+    "insertAdjacentHTML",
+    "document.write",
+    "DOMParser",
+    "srcdoc",
+    "eval(",
+    "Function(",
+    "fetch(",
+    "XMLHttpRequest",
+    "WebSocket",
+    "EventSource",
+    "sendBeacon",
+    "importScripts",
+    "new Image",
+    "import(",
+    "customElements",
+    "localStorage",
+    "sessionStorage",
+    ".cookie",
+    "postMessage",
   ];
   for (const word of words) assert.equal(code.includes(word), false, word);
 });
@@ -31,7 +49,11 @@ test("the sources use none of it either, and no any", () => {
   for (const name of readdirSync("src", { recursive: true, encoding: "utf8" })) {
     if (!name.endsWith(".ts")) continue;
     const source = readFileSync(join("src", name), "utf8");
-    assert.doesNotMatch(source, /innerHTML|outerHTML|insertAdjacentHTML|\beval\(|: any\b|as any\b|<any>/, name);
+    assert.doesNotMatch(
+      source,
+      /innerHTML|outerHTML|insertAdjacentHTML|\beval\(|: any\b|as any\b|<any>/,
+      name,
+    );
     assert.ok(source.split("\n").length <= 400, `${name} is too long`);
   }
 });
@@ -48,9 +70,18 @@ test("evaluated twice it is one widget with one listener for keys", async () => 
     if (given[0] === "keydown") listeners += 1;
     add(...given);
   };
-  const frames = { requestAnimationFrame: queueMicrotask, cancelAnimationFrame: () => undefined };
+  const frames = {
+    requestAnimationFrame: queueMicrotask,
+    cancelAnimationFrame: () => undefined,
+  };
   Object.assign(globalThis, { ResizeObserver: Observer, ...frames });
-  Object.assign(window, { matchMedia: () => ({ matches: false, addEventListener: () => 0, removeEventListener: () => 0 }) });
+  Object.assign(window, {
+    matchMedia: () => ({
+      matches: false,
+      addEventListener: () => 0,
+      removeEventListener: () => 0,
+    }),
+  });
   const url = pathToFileURL(BUNDLE).href;
   const [one, two] = [await import(url), await import(`${url}?again`)];
   assert.equal(one.default, two.default);
@@ -61,7 +92,10 @@ test("evaluated twice it is one widget with one listener for keys", async () => 
   const dispose = one.default.render({ model, el });
   model.tell({ t: "snapshot", seq: 0, messages: SCENES["finished"] ?? [] });
   await Promise.resolve();
-  assert.match(el.firstElementChild?.shadowRoot?.textContent ?? "", /What the data say/);
+  assert.match(
+    el.firstElementChild?.shadowRoot?.textContent ?? "",
+    /What the data say/,
+  );
   dispose();
   assert.equal(el.childElementCount, 0);
   assert.equal(model.sent.at(-1)?.["t"], "bye");

@@ -1,14 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { A2uiClientMessageSchema, A2uiMessageSchema } from "@a2ui/web_core/v0_9";
+import { HEAD, data, form, scene, text } from "./builders.ts";
 import { open, press } from "./rig.ts";
-import { HEAD, SCENES, data, form, scene, text } from "./scenes.ts";
+import { SCENES } from "./scenes.ts";
 
 const WORKING = scene({ turns: [[text("Rye", { done: false })]] });
 
 test("a view says hello with nothing, and shows nothing until it is answered", () => {
   const rig = open();
-  assert.deepEqual(rig.kernel.hellos().map((hello) => hello["last"]), [-1]);
+  assert.deepEqual(
+    rig.kernel.hellos().map((hello) => hello["last"]),
+    [-1],
+  );
   assert.equal(rig.card.hidden, true);
   rig.kernel.snapshot(WORKING);
   rig.page.paint();
@@ -21,7 +25,10 @@ test("a hello without an answer for two seconds shows a card without a kernel", 
   assert.equal(rig.card.hidden, true);
   rig.page.pass(1);
   assert.match(rig.words(), /No kernel behind this card/);
-  assert.match(rig.words(), /Run %bread pending in a new cell to answer, or press Try again\./);
+  assert.match(
+    rig.words(),
+    /Run %bread pending in a new cell to answer, or press Try again\./,
+  );
   assert.match(rig.one("[role=alert]").textContent ?? "", /No kernel/);
 });
 
@@ -38,7 +45,13 @@ test("Try again asks again, and any answer brings the card back", () => {
 
 test("frames are applied in order and their texts appended", () => {
   const rig = open(WORKING);
-  rig.kernel.frame([], [["/b/t1b1/text", " and"], ["/b/t1b1/text", " wheat"]]);
+  rig.kernel.frame(
+    [],
+    [
+      ["/b/t1b1/text", " and"],
+      ["/b/t1b1/text", " wheat"],
+    ],
+  );
   rig.kernel.frame([data("/head/word", "Thinking")]);
   rig.page.paint();
   assert.match(rig.words(), /Rye and wheat/);
@@ -58,13 +71,26 @@ test("a gap in the numbers asks for what is missing", () => {
   const rig = open(WORKING);
   rig.kernel.skip();
   rig.kernel.frame([], [["/b/t1b1/text", " lost"]]);
-  assert.deepEqual(rig.kernel.hellos().map((hello) => hello["last"]), [-1, 0]);
+  assert.deepEqual(
+    rig.kernel.hellos().map((hello) => hello["last"]),
+    [-1, 0],
+  );
   rig.kernel.snapshot(scene({ turns: [[text("Rye whole")]] }));
   rig.page.paint();
   assert.match(rig.words(), /Rye whole/);
   rig.kernel.frame([], [["/b/t1b1/text", " again"]]);
   rig.page.paint();
   assert.match(rig.words(), /Rye whole again/);
+});
+
+test("a burst of frames after a gap asks once", () => {
+  const rig = open(WORKING);
+  rig.kernel.skip();
+  for (let at = 0; at < 20; at += 1) rig.kernel.frame([]);
+  assert.equal(rig.kernel.hellos().length, 2);
+  rig.page.pass(1000);
+  rig.kernel.frame([]);
+  assert.equal(rig.kernel.hellos().length, 3);
 });
 
 test("messages for another view are none of ours", () => {
@@ -92,7 +118,10 @@ test("an action is a protocol message, of the component that it came from", () =
   rig.page.pass(600);
   press(rig.button("Approve"));
   const [sent] = rig.kernel.actions("answer");
-  assert.equal(A2uiClientMessageSchema.safeParse(sent?.message["message"]).success, true);
+  assert.equal(
+    A2uiClientMessageSchema.safeParse(sent?.message["message"]).success,
+    true,
+  );
   assert.deepEqual(sent?.message["message"], {
     version: "v0.9",
     action: {
@@ -100,7 +129,12 @@ test("an action is a protocol message, of the component that it came from", () =
       surfaceId: "run_019f",
       sourceComponentId: "t1b1",
       timestamp: "2026-01-02T03:04:05.000Z",
-      context: { checkpoint: "cp-1", nonce: "once", shown: "hash-1", answer: { approved: true } },
+      context: {
+        checkpoint: "cp-1",
+        nonce: "once",
+        shown: "hash-1",
+        answer: { approved: true },
+      },
     },
   });
 });
@@ -149,6 +183,18 @@ test("Stop reads Sending until the state says more, and is pressed once", () => 
   rig.kernel.frame([data("/head", { ...HEAD, state: "stopping", button: null })]);
   rig.page.paint();
   assert.equal(stop.hidden, true);
+});
+
+test("a kernel that is busy is said to be busy, and Stop can be pressed again", () => {
+  const rig = open(scene({ head: { foreground: false } }));
+  press(rig.button("Stop"));
+  rig.kernel.frame([]);
+  rig.page.pass(2000);
+  assert.match(rig.words(), /The kernel works but has not taken this yet\./);
+  press(rig.button("Stop"));
+  rig.kernel.ack();
+  rig.kernel.result(false, "The run has ended already.");
+  assert.match(rig.words(), /The run has ended already\./);
 });
 
 test("a closed channel is a kernel that does not answer", () => {

@@ -17,7 +17,8 @@ class Kernel {
   send(message: JsonRecord): void {
     this.sent.push(message);
     if (this.silent) return;
-    if (message["t"] === "hello") this.tell({ t: "snapshot", seq: this.#seq, messages: this.messages });
+    if (message["t"] === "hello")
+      this.tell({ t: "snapshot", seq: this.#seq, messages: this.messages });
     if (message["t"] === "action") this.tell({ t: "ack", id: message["id"] ?? "" });
   }
 

@@ -3,8 +3,9 @@ import { test } from "node:test";
 import { LONG } from "../src/components/markdown.ts";
 import { lex } from "../src/lexed.ts";
 import { blockNode } from "../src/tokens.ts";
+import { data, scene, text } from "./builders.ts";
 import { type Rig, open, press } from "./rig.ts";
-import { RICH, data, scene, text } from "./scenes.ts";
+import { RICH } from "./scenes.ts";
 
 function streamed(): Rig {
   return open(scene({ turns: [[text("", { done: false })]] }));
@@ -25,7 +26,19 @@ function whole(words: string): string {
 
 test("markdown becomes elements", () => {
   const rig = open(scene({ turns: [[text(RICH)]] }));
-  const tags = ["h6", "strong", "em", "a", "code", "ol", "ul", "blockquote", "table", "pre", "hr"];
+  const tags = [
+    "h6",
+    "strong",
+    "em",
+    "a",
+    "code",
+    "ol",
+    "ul",
+    "blockquote",
+    "table",
+    "pre",
+    "hr",
+  ];
   for (const tag of tags) assert.ok(body(rig).querySelector(tag), tag);
   const [right] = body(rig).querySelectorAll("td[data-align=right]");
   assert.equal(right?.textContent, "412");
@@ -90,7 +103,10 @@ test("lines that end as on another system are read all the same", () => {
     feed(rig, piece);
     rig.page.paint();
   }
-  assert.deepEqual(rig.all(".b-text p").map((p) => p.textContent), ["One.", "Two words.", "Three."]);
+  assert.deepEqual(
+    rig.all(".b-text p").map((p) => p.textContent),
+    ["One.", "Two words.", "Three."],
+  );
 });
 
 test("the caret stands only while text is written", () => {
@@ -137,15 +153,19 @@ test("hostile text stays text", () => {
 });
 
 test("links lead out in a new tab and tell nobody where they came from", () => {
-  const words = "[a](https://example.org/x) <mailto:a@b.example> www.example.com http://x.example";
+  const words =
+    "[a](https://example.org/x) <mailto:a@b.example> www.example.com http://x.example";
   const rig = open(scene({ turns: [[text(words)]] }));
   const links = rig.all("a");
-  assert.deepEqual(links.map((link) => link.getAttribute("href")), [
-    "https://example.org/x",
-    "mailto:a@b.example",
-    "http://www.example.com/",
-    "http://x.example/",
-  ]);
+  assert.deepEqual(
+    links.map((link) => link.getAttribute("href")),
+    [
+      "https://example.org/x",
+      "mailto:a@b.example",
+      "http://www.example.com/",
+      "http://x.example/",
+    ],
+  );
   for (const link of links) {
     assert.equal(link.getAttribute("target"), "_blank");
     assert.equal(link.getAttribute("rel"), "noopener noreferrer nofollow");
@@ -153,7 +173,9 @@ test("links lead out in a new tab and tell nobody where they came from", () => {
 });
 
 test("character references are the characters they stand for, outside of code", () => {
-  const rig = open(scene({ turns: [[text("&lt;b&gt; &amp; &copy; &#x2014; &nope; `&amp;`")]] }));
+  const rig = open(
+    scene({ turns: [[text("&lt;b&gt; &amp; &copy; &#x2014; &nope; `&amp;`")]] }),
+  );
   assert.equal(rig.one(".b-text p").textContent, "<b> & © — &nope; &amp;");
 });
 

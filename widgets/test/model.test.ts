@@ -86,7 +86,9 @@ test("only what lies on the path of a change is touched", () => {
   model.settle();
   model.append("/b/t1/text", "x");
   assert.deepEqual(
-    ["/b/t1", "/b/t1/text", "/b", "/", "/b/t2", "/head"].map((path) => model.touched(path)),
+    ["/b/t1", "/b/t1/text", "/b", "/", "/b/t2", "/head"].map((path) =>
+      model.touched(path),
+    ),
     [true, true, true, true, false, false],
   );
 });

@@ -9,9 +9,27 @@ import { say, sayCode, withCode } from "../src/words.ts";
 import "./rig.ts";
 
 test("durations are short and never jump back in their unit", () => {
-  assert.deepEqual([0, 14_000, 725_000, 3_729_000].map(clock), ["0:00", "0:14", "12:05", "1:02:09"]);
-  assert.deepEqual([20, 200, 1100, 9960, 14_200, 123_000].map(took), ["0.0 s", "0.2 s", "1.1 s", "9 s", "14 s", "2:03"]);
-  assert.deepEqual([2000, 720_000, 10_800_000, 86_400_000, 172_800_000].map(age), ["2 s", "12 min", "3 h", "1 day", "2 days"]);
+  assert.deepEqual([0, 14_000, 725_000, 3_729_000].map(clock), [
+    "0:00",
+    "0:14",
+    "12:05",
+    "1:02:09",
+  ]);
+  assert.deepEqual([20, 200, 1100, 9960, 14_200, 123_000].map(took), [
+    "0.0 s",
+    "0.2 s",
+    "1.1 s",
+    "9 s",
+    "14 s",
+    "2:03",
+  ]);
+  assert.deepEqual([2000, 720_000, 10_800_000, 86_400_000, 172_800_000].map(age), [
+    "2 s",
+    "12 min",
+    "3 h",
+    "1 day",
+    "2 days",
+  ]);
 });
 
 test("numbers have their thousands marked, and words are counted", () => {
@@ -27,15 +45,24 @@ test("a sentence takes its places once and its plural form by number", () => {
 
 test("code and bold in a sentence are set apart, and nothing else is", () => {
   const nodes = withCode("Run `%bread pending` or **stop** <b>now</b>");
-  assert.deepEqual(nodes.map((node) => node.nodeName), ["#text", "SPAN", "#text", "B", "#text"]);
-  assert.equal(sayCode("dead.text").map((node) => node.textContent).join(""), "Run %bread pending in a new cell to answer, or press Try again.");
+  assert.deepEqual(
+    nodes.map((node) => node.nodeName),
+    ["#text", "SPAN", "#text", "B", "#text"],
+  );
+  assert.equal(
+    sayCode("dead.text")
+      .map((node) => node.textContent)
+      .join(""),
+    "Run %bread pending in a new cell to answer, or press Try again.",
+  );
 });
 
 test("every place of a sentence is filled where it is said", () => {
   const { view } = JSON.parse(readFileSync("../bread_nb/a2ui/words.json", "utf8"));
   for (const sentence of Object.values<string | Record<string, string>>(view)) {
     const forms = typeof sentence === "string" ? [sentence] : Object.values(sentence);
-    for (const form of forms) assert.doesNotMatch(form.replace(/\{\w+\}/g, ""), /\{\}|\{ | \}/);
+    for (const form of forms)
+      assert.doesNotMatch(form.replace(/\{\w+\}/g, ""), /\{\}|\{ | \}/);
   }
 });
 
@@ -52,7 +79,13 @@ test("a value is cut at whole lines and never inside a character", () => {
 test("invisible characters are counted and boxed, line breaks and tabs are not", () => {
   assert.equal(hiddenIn("a\u202eb\u200bc\u001b\n\t"), 3);
   assert.deepEqual(segmented("a\u202eb"), ["a", { esc: "U+202E" }, "b"]);
-  const value = { lines: 1, chars: 3, segments: segmented("a\u202eb"), cut: false, escapes: 1 };
+  const value = {
+    lines: 1,
+    chars: 3,
+    segments: segmented("a\u202eb"),
+    cut: false,
+    escapes: 1,
+  };
   assert.equal(asText(value), "a⟦U+202E⟧b");
 });
 
@@ -71,12 +104,15 @@ test("a difference keeps two lines around it and leaves out the rest", () => {
 });
 
 test("arguments that came, went and changed are told by name", () => {
-  assert.deepEqual(diffArguments({ a: 1, b: "x", c: [1] }, { b: "y", c: [1], d: true }), [
-    { op: "-", text: "a: 1" },
-    { op: "-", text: "b: x" },
-    { op: "+", text: "b: y" },
-    { op: "+", text: "d: true" },
-  ]);
+  assert.deepEqual(
+    diffArguments({ a: 1, b: "x", c: [1] }, { b: "y", c: [1], d: true }),
+    [
+      { op: "-", text: "a: 1" },
+      { op: "-", text: "b: x" },
+      { op: "+", text: "b: y" },
+      { op: "+", text: "d: true" },
+    ],
+  );
 });
 
 test("the theme is the notebook's before it is the system's", () => {
@@ -94,7 +130,11 @@ test("the theme is the notebook's before it is the system's", () => {
 
 test("a theme that changes is followed until the view goes", async () => {
   const card = document.createElement("div");
-  const query = { matches: false, addEventListener: () => undefined, removeEventListener: () => undefined };
+  const query = {
+    matches: false,
+    addEventListener: () => undefined,
+    removeEventListener: () => undefined,
+  };
   Object.assign(window, { matchMedia: () => query });
   document.body.dataset["jpThemeLight"] = "true";
   const stop = followTheme(card, window);

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonRecord } from "../src/json.ts";
+import { WAITING, arg, field, form, scene } from "./builders.ts";
 import { type Rig, choose, open, press, shown, type } from "./rig.ts";
-import { SCENES, WAITING, arg, field, form, scene } from "./scenes.ts";
+import { SCENES } from "./scenes.ts";
 
 function asked(kind: string, given: JsonRecord): Rig {
   const rig = open(scene({ head: WAITING, turns: [[[kind, given]]] }));
@@ -11,7 +12,13 @@ function asked(kind: string, given: JsonRecord): Rig {
 }
 
 function question(fields: JsonRecord[], more: JsonRecord = {}): Rig {
-  const rest = { ask: "input", title: "publisher asks", quote: "How many?", why: "", rule: null };
+  const rest = {
+    ask: "input",
+    title: "publisher asks",
+    quote: "How many?",
+    why: "",
+    rule: null,
+  };
   return asked("Question", form({ ...rest, args: [], fields, ...more }));
 }
 
@@ -20,7 +27,9 @@ function answers(rig: Rig): unknown[] {
 }
 
 function control(rig: Rig, key: string): Element {
-  const label = rig.all("label.b-key").find((node) => node.textContent.startsWith(`${key} `));
+  const label = rig
+    .all("label.b-key")
+    .find((node) => node.textContent.startsWith(`${key} `));
   return rig.one(`#${label?.getAttribute("for")}`);
 }
 
@@ -29,15 +38,23 @@ test("a question presets nothing, approves nothing and waits for all its answers
   rig.page.pass(600);
   assert.match(rig.words(), /publisher asks/);
   assert.doesNotMatch(rig.words(), /Approve/);
-  assert.equal(rig.all("input").filter((node) => (node as HTMLInputElement).checked).length, 0);
+  assert.equal(
+    rig.all("input").filter((node) => (node as HTMLInputElement).checked).length,
+    0,
+  );
   const send = rig.button("Send answer");
   assert.equal(send.getAttribute("aria-disabled"), "true");
-  assert.match(rig.words(), /3 answers are missing or need mending: title, copies, urgent/);
+  assert.match(
+    rig.words(),
+    /3 answers are missing or need mending: title, copies, urgent/,
+  );
   type(control(rig, "title"), "Rye");
   type(control(rig, "copies"), "3");
   choose(rig.all("input[type=radio]")[1] as Element);
   press(send);
-  assert.deepEqual(answers(rig), [{ answer: { title: "Rye", copies: 3, urgent: false } }]);
+  assert.deepEqual(answers(rig), [
+    { answer: { title: "Rye", copies: 3, urgent: false } },
+  ]);
 });
 
 test("a question without a record is answered with the bare value", () => {
@@ -65,18 +82,33 @@ const KINDS: [string, JsonRecord, (rig: Rig) => void, unknown][] = [
   ["text", field("v", "text"), (rig) => type(control(rig, "v"), "rye"), "rye"],
   ["area", field("v", "area"), (rig) => type(control(rig, "v"), "a\nb"), "a\nb"],
   ["number", field("v", "number"), (rig) => type(control(rig, "v"), "-2.5e3"), -2500],
-  ["json", field("v", "json"), (rig) => type(control(rig, "v"), '{"a": [1]}'), { a: [1] }],
+  [
+    "json",
+    field("v", "json"),
+    (rig) => type(control(rig, "v"), '{"a": [1]}'),
+    { a: [1] },
+  ],
   ["null", field("v", "null"), () => undefined, null],
   ["secret", field("v", "secret"), (rig) => type(control(rig, "v"), "s"), "s"],
   [
     "few choices",
-    field("v", "enum", { options: [{ value: 1, label: "one" }, { value: 2, label: "two" }] }),
+    field("v", "enum", {
+      options: [
+        { value: 1, label: "one" },
+        { value: 2, label: "two" },
+      ],
+    }),
     (rig) => choose(rig.all("input[type=radio]")[1] as Element),
     2,
   ],
   [
     "an object",
-    field("v", "object", { fields: [field("a", "text", { path: "/v/a" }), field("b", "integer", { path: "/v/b", required: false })] }),
+    field("v", "object", {
+      fields: [
+        field("a", "text", { path: "/v/a" }),
+        field("b", "integer", { path: "/v/b", required: false }),
+      ],
+    }),
     (rig) => type(control(rig, "a"), "x"),
     { a: "x" },
   ],
@@ -106,7 +138,10 @@ for (const [name, given, fill, value] of KINDS) {
 }
 
 test("many choices are a list in which nothing is chosen", () => {
-  const options = Array.from({ length: 9 }, (_, at) => ({ value: at, label: `no. ${at}` }));
+  const options = Array.from({ length: 9 }, (_, at) => ({
+    value: at,
+    label: `no. ${at}`,
+  }));
   const rig = question([field("v", "enum", { options })]);
   const list = control(rig, "v") as HTMLSelectElement;
   assert.equal(list.tagName, "SELECT");
@@ -129,7 +164,8 @@ test("what is optional may be left out", () => {
 });
 
 test("deeper than two levels is written as JSON", () => {
-  const deep = (key: string, inner: JsonRecord) => field(key, "object", { fields: [inner] });
+  const deep = (key: string, inner: JsonRecord) =>
+    field(key, "object", { fields: [inner] });
   const rig = question([deep("a", deep("b", deep("c", field("d", "text"))))]);
   assert.equal(control(rig, "c").tagName, "TEXTAREA");
 });
@@ -140,7 +176,10 @@ test("did it happen: nothing is preset and Go on is off", () => {
   assert.match(rig.words(), /Nothing is repeated until you say so\./);
   assert.match(rig.words(), /Started 14:02/);
   assert.match(rig.words(), /Look at the blog's front page\./);
-  assert.equal(rig.all("input").filter((node) => (node as HTMLInputElement).checked).length, 0);
+  assert.equal(
+    rig.all("input").filter((node) => (node as HTMLInputElement).checked).length,
+    0,
+  );
   press(rig.button("Go on"));
   assert.deepEqual(answers(rig), []);
   assert.match(shown(rig.one(".b-acts")), /Choose one\./);
@@ -175,7 +214,10 @@ test("a result that looks like JSON must be whole, other text is called text", (
 });
 
 test("the result of a tool with an output schema has its field", () => {
-  const outcome = form({ ask: "outcome", fields: [field("", "integer", { path: "", label: "answer" })] });
+  const outcome = form({
+    ask: "outcome",
+    fields: [field("", "integer", { path: "", label: "answer" })],
+  });
   const rig = asked("Outcome", outcome);
   type(rig.one(".b-set input"), "7");
   press(rig.button("Go on"));

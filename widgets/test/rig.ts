@@ -9,9 +9,22 @@ import { View } from "../src/view.ts";
 
 const dom = new JSDOM("<!doctype html><body></body>", { pretendToBeVisual: true });
 const GLOBALS = [
-  "document", "Node", "Text", "Element", "HTMLElement", "HTMLTextAreaElement", "Document",
-  "HTMLInputElement", "HTMLSelectElement", "HTMLOListElement", "ShadowRoot", "MutationObserver",
-  "getComputedStyle", "Event", "KeyboardEvent", "MouseEvent",
+  "document",
+  "Node",
+  "Text",
+  "Element",
+  "HTMLElement",
+  "HTMLTextAreaElement",
+  "Document",
+  "HTMLInputElement",
+  "HTMLSelectElement",
+  "HTMLOListElement",
+  "ShadowRoot",
+  "MutationObserver",
+  "getComputedStyle",
+  "Event",
+  "KeyboardEvent",
+  "MouseEvent",
 ] as const;
 Object.assign(globalThis, { window: dom.window });
 for (const name of GLOBALS) Object.assign(globalThis, { [name]: dom.window[name] });
@@ -135,9 +148,15 @@ export class Kernel implements Wire {
     return this.sent.flatMap((message) => {
       const inner = message["message"];
       const action = isRecord(inner) ? inner["action"] : undefined;
-      if (!isRecord(action) || (name !== undefined && action["name"] !== name)) return [];
+      if (!isRecord(action) || (name !== undefined && action["name"] !== name))
+        return [];
       const context = isRecord(action["context"]) ? action["context"] : {};
-      return { id: String(message["id"]), name: String(action["name"]), context, message };
+      return {
+        id: String(message["id"]),
+        name: String(action["name"]),
+        context,
+        message,
+      };
     });
   }
 
@@ -205,10 +224,22 @@ export function open(messages?: Json[]): Rig {
   const button = (words: string, within: ParentNode = card) => {
     const buttons = [...within.querySelectorAll("button")];
     const found = buttons.find((node) => node.textContent === words && visible(node));
-    if (!found) throw new Error(`no button ${words}: ${buttons.map((b) => b.textContent)}`);
+    if (!found)
+      throw new Error(`no button ${words}: ${buttons.map((b) => b.textContent)}`);
     return found;
   };
-  return { page, kernel, view, root, card, left: () => left, one, all, button, words: () => shown(card) };
+  return {
+    page,
+    kernel,
+    view,
+    root,
+    card,
+    left: () => left,
+    one,
+    all,
+    button,
+    words: () => shown(card),
+  };
 }
 
 export function visible(node: Element): boolean {
@@ -217,7 +248,8 @@ export function visible(node: Element): boolean {
 
 /** The text of a card without what is hidden or only for screen readers. */
 export function shown(node: Node): string {
-  if (node instanceof HTMLElement && (node.hidden || node.classList.contains("b-sr"))) return "";
+  if (node instanceof HTMLElement && (node.hidden || node.classList.contains("b-sr")))
+    return "";
   if (node instanceof Text) return node.data;
   return [...node.childNodes].map(shown).join("");
 }
@@ -230,7 +262,9 @@ export function press(node: Element): void {
 }
 
 export function pointer(node: Element, type: string): void {
-  node.dispatchEvent(new MouseEvent(type, { bubbles: true, composed: true, cancelable: true }));
+  node.dispatchEvent(
+    new MouseEvent(type, { bubbles: true, composed: true, cancelable: true }),
+  );
 }
 
 export function click(node: Element, detail = 1): void {
@@ -238,7 +272,11 @@ export function click(node: Element, detail = 1): void {
   node.dispatchEvent(new MouseEvent("click", event));
 }
 
-export function keyDown(node: Element, key: string, more: KeyboardEventInit = {}): KeyboardEvent {
+export function keyDown(
+  node: Element,
+  key: string,
+  more: KeyboardEventInit = {},
+): KeyboardEvent {
   const init = { key, bubbles: true, composed: true, cancelable: true, ...more };
   const event = new KeyboardEvent("keydown", init);
   node.dispatchEvent(event);
@@ -246,7 +284,14 @@ export function keyDown(node: Element, key: string, more: KeyboardEventInit = {}
 }
 
 export function keyUp(node: Element, key: string): void {
-  node.dispatchEvent(new KeyboardEvent("keyup", { key, bubbles: true, composed: true, cancelable: true }));
+  node.dispatchEvent(
+    new KeyboardEvent("keyup", {
+      key,
+      bubbles: true,
+      composed: true,
+      cancelable: true,
+    }),
+  );
 }
 
 export function type(node: Element, text: string): void {

@@ -1,168 +1,19 @@
 /** Runs as the kernel tells them, for the tests and for the page one looks at. */
 
 import type { Json, JsonRecord } from "../src/json.ts";
-
-export const SURFACE = "run_019f";
-
-export interface Scene {
-  messages: Json[];
-}
-
-export interface Parts {
-  head?: JsonRecord;
-  trail?: Json[];
-  note?: Json;
-  error?: Json;
-  /** Turns, each a list of `[component, value]`. */
-  turns?: [string, JsonRecord][][];
-}
-
-/** A snapshot's messages: a surface, its components, and its data. */
-export function scene(parts: Parts): Json[] {
-  const components: JsonRecord[] = [];
-  const blocks: JsonRecord = {};
-  const turns: JsonRecord = {};
-  const names: string[] = [];
-  (parts.turns ?? []).forEach((content, at) => {
-    const turn = `t${at + 1}`;
-    const children = content.map(([component, value], nth) => {
-      const id = `${turn}b${nth + 1}`;
-      components.push({ id, component, value: { path: `/b/${id}` } });
-      blocks[id] = value;
-      return id;
-    });
-    names.push(turn);
-    turns[turn] = { calls: content.length, failed: 0 };
-    components.push({ id: turn, component: "Turn", value: { path: `/turns/${turn}` }, children });
-  });
-  const bound = { head: { path: "/head" }, trail: { path: "/trail" }, note: { path: "/note" } };
-  const error = { path: "/error" };
-  components.unshift({ id: "root", component: "RunCard", ...bound, error, children: names });
-  const value = {
-    head: { ...HEAD, ...parts.head },
-    trail: parts.trail ?? [],
-    note: parts.note ?? null,
-    error: parts.error ?? null,
-    b: blocks,
-    turns,
-  };
-  return [
-    { version: "v0.9", createSurface: { surfaceId: SURFACE, catalogId: "urn:bread-nb:a2ui:catalog:1" } },
-    { version: "v0.9", updateComponents: { surfaceId: SURFACE, components } },
-    { version: "v0.9", updateDataModel: { surfaceId: SURFACE, value } },
-  ];
-}
-
-export function data(path: string, value: Json): Json {
-  return { version: "v0.9", updateDataModel: { surfaceId: SURFACE, path, value } };
-}
-
-export const HEAD: JsonRecord = {
-  agent: "analyst",
-  state: "writing",
-  word: "Writing",
-  role: "work",
-  mark: "ring",
-  model: "anthropic:claude-opus-4-8",
-  turn: 3,
-  steps: 20,
-  elapsed_ms: 14_000,
-  ticking: true,
-  since_ms: 400,
-  tokens: 2310,
-  cost: "$0.0121",
-  replayed: false,
-  recording: false,
-  session: null,
-  button: "stop",
-  foreground: true,
-  waiting: 0,
-  detail: null,
-};
-
-export const WAITING: JsonRecord = {
-  ...HEAD,
-  agent: "publisher",
-  state: "waiting",
-  word: "Waiting for you",
-  role: "wait",
-  mark: "bars",
-  model: "local:smollm2-135m",
-  turn: 2,
-  elapsed_ms: 9000,
-  ticking: false,
-  cost: "cost unknown",
-  button: "end",
-  waiting: 1,
-};
-
-export const FINISHED: JsonRecord = {
-  ...HEAD,
-  state: "finished",
-  word: "Finished",
-  role: "ok",
-  mark: "tick",
-  elapsed_ms: 19_000,
-  ticking: false,
-  cost: "$0.0164",
-  button: null,
-};
-
-export function value(text: string, more: JsonRecord = {}): JsonRecord {
-  const lines = text === "" ? 0 : text.split("\n").length;
-  const held = { lines, chars: text.length, segments: [text], cut: false, escapes: 0 };
-  return { ...held, ...more };
-}
-
-export function arg(key: string, text: string, more: JsonRecord = {}): JsonRecord {
-  return { key, type: "text", value: value(text), flag: null, items: null, ...more };
-}
-
-export function text(words: string, more: JsonRecord = {}): [string, JsonRecord] {
-  return ["Markdown", { text: words, done: true, withdrawn: false, ...more }];
-}
-
-export function call(tool: string, more: JsonRecord = {}): [string, JsonRecord] {
-  const rest = {
-    preview: "",
-    state: "done",
-    word: "done",
-    ms: 200,
-    started_ms: 0,
-    args: [],
-    result: null,
-    progress: null,
-    meter: null,
-    error: null,
-    decision: null,
-    changes: null,
-  };
-  return ["ToolCall", { tool, ...rest, ...more }];
-}
-
-export function failed(tool: string, what: string, more: JsonRecord = {}): [string, JsonRecord] {
-  const error = { what, why: "tools/plot.py line 8.", do: "`%bread show analyst-3`", code: "TOOL" };
-  return call(tool, { state: "failed", word: "failed", ms: 20, error, ...more });
-}
-
-export function field(key: string, kind: string, more: JsonRecord = {}): JsonRecord {
-  return {
-    path: `/${key}`,
-    key,
-    label: key,
-    hint: kind,
-    kind,
-    required: true,
-    options: [],
-    min: null,
-    max: null,
-    item: null,
-    fields: [],
-    variants: [],
-    description: null,
-    ...more,
-  };
-}
+import {
+  FINISHED,
+  HEAD,
+  WAITING,
+  arg,
+  call,
+  failed,
+  field,
+  form,
+  scene,
+  text,
+  value,
+} from "./builders.ts";
 
 export const LONG_BODY = [
   "# Rye for beginners",
@@ -171,37 +22,6 @@ export const LONG_BODY = [
   "Start with a wet dough and do not knead.",
   ...Array.from({ length: 308 }, (_, at) => `Line ${at + 5} of the post.`),
 ].join("\n");
-
-export function form(more: JsonRecord = {}): JsonRecord {
-  return {
-    checkpoint: "cp-1",
-    nonce: "once",
-    shown: "hash-1",
-    handle: "publisher-2.a",
-    agent: "publisher",
-    tool: "publish",
-    ask: "approval",
-    title: "Let publisher run publish?",
-    why: "Sends text to the network (blog.example).",
-    rule: "ask tool:publish",
-    quote: null,
-    prompt: null,
-    changed: null,
-    args: [arg("title", "Rye for beginners")],
-    schema: {},
-    fields: [field("title", "text", { value: "Rye for beginners", hint: "text, required" })],
-    remember: [],
-    remember_note: null,
-    index: 0,
-    of: 1,
-    bulk: false,
-    state: "open",
-    end: null,
-    started: null,
-    hint: null,
-    ...more,
-  };
-}
 
 const HIDDEN_PATH = {
   lines: 1,
@@ -212,9 +32,18 @@ const HIDDEN_PATH = {
 };
 
 export const REMEMBER = [
-  { scope: "run", text: "in this run. Adds `allow tool:publish`, any arguments, until the run ends" },
-  { scope: "session", text: "in session blog. Adds `allow tool:publish`, any arguments" },
-  { scope: "agent", text: "for publisher, always. Adds `allow tool:publish`, any arguments; undo with `%bread gate`" },
+  {
+    scope: "run",
+    text: "in this run. Adds `allow tool:publish`, any arguments, until the run ends",
+  },
+  {
+    scope: "session",
+    text: "in session blog. Adds `allow tool:publish`, any arguments",
+  },
+  {
+    scope: "agent",
+    text: "for publisher, always. Adds `allow tool:publish`, any arguments; undo with `%bread gate`",
+  },
 ];
 
 export const PUBLISH = form({
@@ -245,9 +74,17 @@ export const EDITABLE = form({
     field("mood", "enum", {
       value: "plain",
       hint: "one of 3",
-      options: ["plain", "cheerful", "solemn"].map((label) => ({ value: label, label })),
+      options: ["plain", "cheerful", "solemn"].map((label) => ({
+        value: label,
+        label,
+      })),
     }),
-    field("retries", "integer", { value: 2, min: 0, max: 5, hint: "whole number, 0 to 5" }),
+    field("retries", "integer", {
+      value: 2,
+      min: 0,
+      max: 5,
+      hint: "whole number, 0 to 5",
+    }),
     field("tags", "list", {
       value: ["rye", "bread"],
       required: false,
@@ -290,12 +127,17 @@ const STORY: [string, JsonRecord][][] = [
     ],
     call("describe", {
       preview: 'frame="sales", columns=["flour","water"]',
-      args: [arg("frame", "sales"), arg("columns", '["flour", "water"]', { type: "list of 2" })],
+      args: [
+        arg("frame", "sales"),
+        arg("columns", '["flour", "water"]', { type: "list of 2" }),
+      ],
       result: value("mean 412.0"),
     }),
   ],
   [
-    failed("plot", "No column 'flower'. Did you mean 'flour'?", { preview: 'column="flower"' }),
+    failed("plot", "No column 'flower'. Did you mean 'flour'?", {
+      preview: 'column="flower"',
+    }),
     call("plot", {
       preview: 'column="flour"',
       ms: 1100,
@@ -341,7 +183,10 @@ export const SCENES: Record<string, Json[]> = {
   streaming: scene({ trail: TRAIL, turns: STORY }),
   waiting: scene({
     head: WAITING,
-    turns: [[text("The post is ready. I will publish it to the blog now.")], [["Approval", PUBLISH]]],
+    turns: [
+      [text("The post is ready. I will publish it to the blog now.")],
+      [["Approval", PUBLISH]],
+    ],
     trail: TRAIL.slice(0, 4),
   }),
   editing: scene({ head: WAITING, turns: [[["Approval", EDITABLE]]] }),
@@ -385,50 +230,81 @@ export const SCENES: Record<string, Json[]> = {
     turns: [[text("I have done 34 of 50 tickets.")]],
   }),
   failed: scene({
-    head: { ...FINISHED, agent: "writer", state: "failed", word: "Failed", role: "bad", mark: "cross", turn: 1, cost: "cost —" },
+    head: {
+      ...FINISHED,
+      agent: "writer",
+      state: "failed",
+      word: "Failed",
+      role: "bad",
+      mark: "cross",
+      turn: 1,
+      cost: "cost —",
+    },
     error: {
       what: "api.anthropic.com did not answer.",
       why: "3 tries in 21 s: no route to host.",
       do: "check the network, or `BREAD_MODE=replay`. The text so far is kept",
       code: "MODEL_UNREACHABLE",
     },
-    turns: [[
-      ["Retry", { words: "Lost the connection. Trying again in 4 s (1 of 2)", withdrawn: "Rye is a grain that" }],
-      text("Rye is a"),
-    ]],
+    turns: [
+      [
+        [
+          "Retry",
+          {
+            words: "Lost the connection. Trying again in 4 s (1 of 2)",
+            withdrawn: "Rye is a grain that",
+          },
+        ],
+        text("Rye is a"),
+      ],
+    ],
   }),
   question: scene({
     head: WAITING,
-    turns: [[
-      ["Question", form({
-        ask: "input",
-        tool: "ask_person",
-        title: "publisher asks",
-        quote: "Which title shall I use, and how many copies?",
-        why: "",
-        rule: null,
-        args: [],
-        fields: [
-          field("title", "text", { hint: "text, required" }),
-          field("copies", "integer", { hint: "whole number, 1 to 9, required", min: 1, max: 9 }),
-          field("urgent", "boolean", { hint: "yes or no, required" }),
+    turns: [
+      [
+        [
+          "Question",
+          form({
+            ask: "input",
+            tool: "ask_person",
+            title: "publisher asks",
+            quote: "Which title shall I use, and how many copies?",
+            why: "",
+            rule: null,
+            args: [],
+            fields: [
+              field("title", "text", { hint: "text, required" }),
+              field("copies", "integer", {
+                hint: "whole number, 1 to 9, required",
+                min: 1,
+                max: 9,
+              }),
+              field("urgent", "boolean", { hint: "yes or no, required" }),
+            ],
+          }),
         ],
-      })],
-    ]],
+      ],
+    ],
   }),
   outcome: scene({
     head: WAITING,
-    turns: [[
-      ["Outcome", form({
-        ask: "outcome",
-        title: "Did publish happen?",
-        why: "The kernel died after this call was started and before its result was kept. It may or may not have run. Nothing is repeated until you say so.",
-        rule: null,
-        fields: [],
-        started: "14:02",
-        hint: "Look at the blog's front page.",
-      })],
-    ]],
+    turns: [
+      [
+        [
+          "Outcome",
+          form({
+            ask: "outcome",
+            title: "Did publish happen?",
+            why: "The kernel died after this call was started and before its result was kept. It may or may not have run. Nothing is repeated until you say so.",
+            rule: null,
+            fields: [],
+            started: "14:02",
+            hint: "Look at the blog's front page.",
+          }),
+        ],
+      ],
+    ],
   }),
   crowd: scene({
     head: { ...HEAD, state: "tools", word: "Running 3 tools", turn: 19 },
@@ -443,27 +319,58 @@ export const SCENES: Record<string, Json[]> = {
           ? failed("search", "No such index.", { preview: `q="rye ${at}"` })
           : call("search", { preview: `q="rye ${at}"` }),
       );
-      const running = call("fetch", { state: "running", word: "running", ms: null, preview: 'url="x"', meter: { done: 3, of: 8 }, progress: "Baking 3 of 8" });
+      const running = call("fetch", {
+        state: "running",
+        word: "running",
+        ms: null,
+        preview: 'url="x"',
+        meter: { done: 3, of: 8 },
+        progress: "Baking 3 of 8",
+      });
       return [text(`Turn ${turn + 1}.`), ...calls, ...(turn === 18 ? [running] : [])];
     }),
   }),
   blocks: scene({
-    turns: [[
-      ["Progress", { words: "Baking 3 of 8", done: 3, of: 8 }],
-      ["Progress", { words: "Loading the local model", done: null, of: null }],
-      call("remove", { state: "denied", word: "denied", decision: "denied by rule: deny tool:rm_*", ms: 0, preview: 'path="old/"' }),
-      call("publish", {
-        decision: "approved with changes",
-        preview: 'title="Rye"',
-        args: [arg("title", "Rye for all"), arg("command", "", { flag: "argv", type: "list of 3", items: [value("rm"), value("-rf"), value("old dir/")] }), arg("key", "", { flag: "secret", type: "secret" })],
-        changes: [{ op: "-", text: "title: Rye" }, { op: "+", text: "title: Rye for all" }],
-        result: value(Array.from({ length: 60 }, (_, at) => `row ${at}`).join("\n")),
-      }),
-      call("fetch", { state: "running", word: "running", ms: null, preview: 'url="example.org"' }),
-      ["Sparkline9", { value: [1, 2, 3] }],
-      ["Unsupported", { kind: "sparkline9", raw: value('{"a": 1}') }],
-      ["Approval", form({ state: "settled", end: "Denied: too long" })],
-      text("I would like to say\u2026 no.", { withdrawn: true }),
-    ]],
+    turns: [
+      [
+        ["Progress", { words: "Baking 3 of 8", done: 3, of: 8 }],
+        ["Progress", { words: "Loading the local model", done: null, of: null }],
+        call("remove", {
+          state: "denied",
+          word: "denied",
+          decision: "denied by rule: deny tool:rm_*",
+          ms: 0,
+          preview: 'path="old/"',
+        }),
+        call("publish", {
+          decision: "approved with changes",
+          preview: 'title="Rye"',
+          args: [
+            arg("title", "Rye for all"),
+            arg("command", "", {
+              flag: "argv",
+              type: "list of 3",
+              items: [value("rm"), value("-rf"), value("old dir/")],
+            }),
+            arg("key", "", { flag: "secret", type: "secret" }),
+          ],
+          changes: [
+            { op: "-", text: "title: Rye" },
+            { op: "+", text: "title: Rye for all" },
+          ],
+          result: value(Array.from({ length: 60 }, (_, at) => `row ${at}`).join("\n")),
+        }),
+        call("fetch", {
+          state: "running",
+          word: "running",
+          ms: null,
+          preview: 'url="example.org"',
+        }),
+        ["Sparkline9", { value: [1, 2, 3] }],
+        ["Unsupported", { kind: "sparkline9", raw: value('{"a": 1}') }],
+        ["Approval", form({ state: "settled", end: "Denied: too long" })],
+        text("I would like to say\u2026 no.", { withdrawn: true }),
+      ],
+    ],
   }),
 };

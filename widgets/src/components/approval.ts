@@ -41,10 +41,14 @@ export class OpenApproval implements OpenForm {
     });
     this.#remember = new RememberChoice(form, host);
     const ask = say("deny.why", { agent: form.agent });
-    this.#deny = new ReasonLine(shell, { ask, yes: say("deny.now"), id: host.id() }, {
-      yes: (reason) => shell.send(refusal(reason)),
-      no: () => this.#denying(false),
-    });
+    this.#deny = new ReasonLine(
+      shell,
+      { ask, yes: say("deny.now"), id: host.id() },
+      {
+        yes: (reason) => shell.send(refusal(reason)),
+        no: () => this.#denying(false),
+      },
+    );
     this.#buttons = {
       deny: shell.button(say("deny"), () => this.#denying(true)),
       edit: shell.button(say("edit"), () => this.#editMode(true)),
@@ -175,8 +179,10 @@ export function reasons(form: Form): HTMLElement[] {
     why.append(" ", el("span", null, ...ruled(words, form.rule)));
   }
   if (why.textContent.trim() !== "") parts.push(why);
-  if (form.quote !== null) parts.push(quoted(say("form.quote", { agent: form.agent }), form.quote));
-  if (form.prompt !== null) parts.push(el("div", { class: "b-why", dir: "auto" }, form.prompt));
+  if (form.quote !== null)
+    parts.push(quoted(say("form.quote", { agent: form.agent }), form.quote));
+  if (form.prompt !== null)
+    parts.push(el("div", { class: "b-why", dir: "auto" }, form.prompt));
   if (form.changed) {
     const { diff } = form.changed;
     const fold = new Fold({ fill: (body) => body.append(diffView(diff)) });

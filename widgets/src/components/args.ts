@@ -11,7 +11,10 @@ export class ConsentArgs {
   readonly #values: ConsentValue[] = [];
 
   constructor(args: readonly Arg[], host: Host, changed: () => void) {
-    const cells = args.flatMap((arg) => [keyCell(arg), this.#value(arg, host, changed)]);
+    const cells = args.flatMap((arg) => [
+      keyCell(arg),
+      this.#value(arg, host, changed),
+    ]);
     const none = el("div", "b-cap b-wide", say("arguments.none"));
     this.node = el("div", "b-args", ...(cells.length > 0 ? cells : [none]));
   }
@@ -44,7 +47,11 @@ export class ConsentArgs {
   }
 }
 
-const FLAGS = { default: "arg.default", unknown: "arg.unknown", argv: "arg.command" } as const;
+const FLAGS = {
+  default: "arg.default",
+  unknown: "arg.unknown",
+  argv: "arg.command",
+} as const;
 
 /** The name of an argument, with its type and what is special about it. */
 export function keyCell(arg: Arg): HTMLElement {
@@ -54,6 +61,7 @@ export function keyCell(arg: Arg): HTMLElement {
   const special =
     flag === "default" || flag === "unknown" || flag === "argv" ? say(FLAGS[flag]) : "";
   const small = kind === "" ? null : el("small", null, kind);
-  const more = special === "" ? null : el("small", flag === "unknown" ? "b-warn" : null, special);
+  const more =
+    special === "" ? null : el("small", flag === "unknown" ? "b-warn" : null, special);
   return el("div", "b-key", el("span", null, key), " ", small, more);
 }

@@ -52,7 +52,8 @@ export class Body {
   answer(all: Iterable<Placed>): string {
     let answer = "";
     for (const { block } of all) {
-      const stands = block instanceof Markdown && !block.withdrawn && block.text.trim() !== "";
+      const stands =
+        block instanceof Markdown && !block.withdrawn && block.text.trim() !== "";
       if (stands) answer = block.text;
     }
     return answer;

@@ -22,7 +22,8 @@ export class Bulk {
   constructor(host: Host) {
     this.#host = host;
     const since = () => this.#since;
-    const button: ConstructorParameters<typeof PressButton>[2] = () => this.#approveAll();
+    const button: ConstructorParameters<typeof PressButton>[2] = () =>
+      this.#approveAll();
     this.#approve = new PressButton(host, "", button, { go: true, since });
     this.#denyAll = new PressButton(host, say("bulk.deny"), () => this.#denying(true), {
       since,
@@ -37,7 +38,13 @@ export class Bulk {
       yes: (reason) => this.#deny(reason),
       no: () => this.#denying(false),
     });
-    this.#row = el("div", "b-acts", this.#denyAll.node, this.#approve.node, this.#reason);
+    this.#row = el(
+      "div",
+      "b-acts",
+      this.#denyAll.node,
+      this.#approve.node,
+      this.#reason,
+    );
     this.acts = el("div", "b-bulk", this.#line.node, this.#row);
   }
 

@@ -16,7 +16,7 @@ import { Trail } from "./trail.ts";
 export interface CardActions {
   stop(done: () => void): void;
   end(done: () => void): void;
-  discard(): void;
+  discard(done: () => void): void;
   asof(n: number | null): void;
   again(): void;
   /** Focus goes back to the notebook. */
@@ -39,8 +39,13 @@ export class Card implements Block {
   readonly #again: PressButton;
   readonly #discard: PressButton;
   readonly #stale: HTMLElement;
-  readonly #asof = el("div", { class: "b-note b-asof", "data-role": "still", hidden: true });
+  readonly #asof = el("div", {
+    class: "b-note b-asof",
+    "data-role": "still",
+    hidden: true,
+  });
   readonly #back: PressButton;
+  readonly #told = el("div", { class: "b-note", "data-role": "still", hidden: true });
   readonly #error = el("div");
   readonly #foot: HTMLElement;
   readonly #copy: PressButton;
@@ -63,18 +68,32 @@ export class Card implements Block {
     this.#body = new Body(host);
     this.#back = new PressButton(host, say("asof.back"), () => actions.asof(null));
     this.#again = new PressButton(host, say("dead.again"), () => actions.again());
-    this.#discard = new PressButton(host, say("discard"), () => actions.discard());
+    this.#discard = new PressButton(host, say("discard"), () => {
+      this.#discard.off(true);
+      actions.discard(() => this.#discard.off(false));
+    });
     this.#dead = this.#deadNote();
     const stale = sayCode("stale");
-    this.#stale = el("div", { class: "b-note", "data-role": "still", hidden: true }, ...stale);
+    this.#stale = el(
+      "div",
+      { class: "b-note", "data-role": "still", hidden: true },
+      ...stale,
+    );
     const answer = () => this.#body.answer(actions.blocks());
     this.#copy = copyButton(host, say("question.answer"), answer, say("copy.answer"));
     this.#show = new PressButton(host, "", () => this.#unfold(), { link: true });
     this.#foot = el("div", "b-foot", this.#copy.node, this.#show.node);
     this.#keys = keyList();
     const { node, question, detail } = this.#header;
-    this.#strips = el("div", "b-strips", this.#stale, this.#dead, this.#asof, this.#note);
-    this.#strips.append(this.#error);
+    this.#strips = el(
+      "div",
+      "b-strips",
+      this.#stale,
+      this.#dead,
+      this.#asof,
+      this.#note,
+    );
+    this.#strips.append(this.#told, this.#error);
     const { scroll } = this.#body;
     const parts = [node, question, detail, this.#trail.node, this.#strips, scroll.node];
     this.node = el("div", { class: "bread", role: "region" }, ...parts);
@@ -86,6 +105,7 @@ export class Card implements Block {
   update(read: Read): void {
     const head = readHead(read("head"));
     this.#announce(head);
+    if (this.#head?.state !== head.state) this.tell(null);
     this.#head = head;
     this.#header.update(head);
     if (!isEnded(head.state)) this.#sawWork = this.#crumb === null;
@@ -115,14 +135,25 @@ export class Card implements Block {
     this.#body.scroll.settle();
   }
 
+  get isAlive(): boolean {
+    return !this.#isDead;
+  }
+
   /** Whether a kernel stands behind the card. */
   alive(alive: boolean): void {
-    if (alive !== this.#isDead) return;
     this.#isDead = !alive;
     this.#header.dead = !alive;
+    this.#discard.off(!alive);
     this.#announcer.alarm(alive ? "" : `${say("dead.word")}. ${say("dead.title")}`);
     this.#draw();
     for (const { block } of this.#actions.blocks()) block.enable?.(alive);
+  }
+
+  /** Show what the kernel says of a press, until the state changes; null is nothing. */
+  tell(words: string | null): void {
+    this.#told.hidden = words === null;
+    this.#told.replaceChildren(...withCode(words ?? ""));
+    if (words !== null) this.#announcer.say(words);
   }
 
   /** The kernel is being asked again. */
@@ -186,7 +217,10 @@ export class Card implements Block {
     if (head.state === "failed") this.#announcer.alarm(head.word);
     else if (head.state === "finished") {
       const { calls, words } = this.#body.counts(this.#actions.blocks());
-      const places = { calls: say("say.calls", { n: calls }), words: say("say.words", { n: words }) };
+      const places = {
+        calls: say("say.calls", { n: calls }),
+        words: say("say.words", { n: words }),
+      };
       this.#announcer.say(say("say.finished", places));
     } else this.#announcer.say(head.word);
   }
@@ -225,11 +259,14 @@ export class Card implements Block {
     this.node.dataset["state"] = head.state;
     this.node.classList.toggle("b-dead", dead);
     const { agent } = head;
-    set(this.node, "aria-label", say(agent === "" ? "region.nameless" : "region", { agent }));
+    set(
+      this.node,
+      "aria-label",
+      say(agent === "" ? "region.nameless" : "region", { agent }),
+    );
     this.#trail.enable(!dead);
     this.#dead.hidden = !dead;
     this.#again.text = say("dead.again");
-    this.#discard.off(dead);
     this.#back.off(dead);
     this.#showMoment();
     const bar = this.#isBar;
@@ -253,7 +290,11 @@ export class Card implements Block {
     this.#asof.hidden = n === null;
     if (n === null) return;
     const of = this.#newest;
-    const words = el("b", null, of > n ? say("asof.of", { n, of }) : say("asof", { n }));
+    const words = el(
+      "b",
+      null,
+      of > n ? say("asof.of", { n, of }) : say("asof", { n }),
+    );
     this.#asof.replaceChildren(words, " ", this.#back.node);
   }
 }

@@ -50,7 +50,11 @@ export class EditPanel {
   leavesOut(keys: readonly string[]): void {
     const words = say("edit.unknown", { keys: keys.join(", ") });
     const warning = el("div", "b-warn", words);
-    setKids(this.node, [this.#place, ...(keys.length > 0 ? [warning] : []), this.#diff]);
+    setKids(this.node, [
+      this.#place,
+      ...(keys.length > 0 ? [warning] : []),
+      this.#diff,
+    ]);
   }
 
   /** As the agent asked for it. */
@@ -112,7 +116,10 @@ export class EditPanel {
       return new FieldView(held, path, this.#host, () => this.#touched());
     });
     this.json.text = say("edit.json");
-    setKids(this.#place, this.#views.flatMap((view) => view.cells));
+    setKids(
+      this.#place,
+      this.#views.flatMap((view) => view.cells),
+    );
     this.#show();
   }
 

@@ -13,7 +13,10 @@ export function errorView(fault: Fault, host: Host): HTMLElement {
   node.append(el("b", { dir: "auto" }, title));
   const rows = el("dl", "b-lines");
   if (why !== "") {
-    rows.append(el("dt", null, say("error.why")), el("dd", { dir: "auto" }, ...withCode(why)));
+    rows.append(
+      el("dt", null, say("error.why")),
+      el("dd", { dir: "auto" }, ...withCode(why)),
+    );
   }
   if (next !== "") {
     const copy = copyButton(host, say("error.do"), () => next.replaceAll("`", ""));

@@ -37,7 +37,8 @@ export class FieldView {
     const kind = this.field.kind;
     if (kind === "object") this.#parts = new ObjectFields(this, host, changed, depth);
     else if (kind === "list") this.#parts = new ListFields(this, host, changed, depth);
-    else if (kind === "union") this.#parts = new UnionFields(this, host, changed, depth);
+    else if (kind === "union")
+      this.#parts = new UnionFields(this, host, changed, depth);
     else this.#input = makeInput(this.field, host, this.#watch);
     const control = this.#parts?.node ?? this.#input?.node ?? null;
     this.cells = [this.#label(host), el("div", "b-field", control, this.#problem)];
@@ -92,7 +93,8 @@ export class FieldView {
   #label(host: Host): HTMLElement {
     const { label, hint, description } = this.field;
     const small = hint === "" ? null : el("small", null, hint);
-    const about = description === null ? null : el("small", { dir: "auto" }, description);
+    const about =
+      description === null ? null : el("small", { dir: "auto" }, description);
     const main = this.#input?.main;
     if (!main) return el("div", "b-key", el("span", null, label), " ", small, about);
     main.id = host.id();
@@ -122,7 +124,11 @@ class ObjectFields implements Parts {
       if (!known.has(key)) put(this.#rest, key, kept);
     }
     const cells = this.#views.flatMap((inner) => inner.cells);
-    const attributes = { class: "b-args b-set", role: "group", "aria-label": field.label };
+    const attributes = {
+      class: "b-args b-set",
+      role: "group",
+      "aria-label": field.label,
+    };
     this.node = el("div", attributes, ...cells);
   }
 
@@ -138,7 +144,8 @@ class ObjectFields implements Parts {
       if ("problem" in reading) problem ||= reading.problem;
       else if (reading.value !== undefined) put(value, view.field.key, reading.value);
     }
-    const empty = Object.keys(value).length === 0 && Object.keys(this.#rest).length === 0;
+    const empty =
+      Object.keys(value).length === 0 && Object.keys(this.#rest).length === 0;
     if (empty && !this.#wanted) return { value: undefined };
     if (problem !== "") return { problem };
     for (const [key, kept] of Object.entries(this.#rest)) put(value, key, kept);

@@ -46,7 +46,9 @@ export class ListFields implements Parts {
     this.#wanted = view.field.required || value !== undefined;
     const key = view.field.key;
     const label = say("field.add", { key });
-    const add = new PressButton(host, say("field.add.short"), () => this.#add(), { label });
+    const add = new PressButton(host, say("field.add.short"), () => this.#add(), {
+      label,
+    });
     const attributes = { role: "group", "aria-label": view.field.label };
     this.node = el("div", attributes, this.#rows, add.node);
     this.#set(Array.isArray(value) ? value : []);
@@ -76,7 +78,10 @@ export class ListFields implements Parts {
 
   #set(values: readonly (Json | undefined)[]): void {
     this.#items = values.map((value, at) => this.#item(value, at));
-    setKids(this.#rows, this.#items.map((item, at) => this.#row(item, at)));
+    setKids(
+      this.#rows,
+      this.#items.map((item, at) => this.#row(item, at)),
+    );
   }
 
   #item(value: Json | undefined, at: number): FieldView {
@@ -147,7 +152,8 @@ export class UnionFields implements Parts {
     const { field } = view;
     this.#chosen = fitting(field);
     this.#variants = field.variants.map((variant, at) => {
-      const given = variant.field.value ?? (at === this.#chosen ? field.value : undefined);
+      const given =
+        variant.field.value ?? (at === this.#chosen ? field.value : undefined);
       const inner = { ...variant.field, value: given, required: true };
       return new FieldView(inner, view.path, host, changed, depth + 1);
     });
@@ -162,7 +168,11 @@ export class UnionFields implements Parts {
       });
       return el("label", "b-choice", radio, el("span", null, variant.label));
     });
-    const attributes = { class: "b-choices", role: "radiogroup", "aria-label": field.label };
+    const attributes = {
+      class: "b-choices",
+      role: "radiogroup",
+      "aria-label": field.label,
+    };
     this.node = el("div", null, el("div", attributes, ...radios), this.#place);
     this.#draw();
   }
@@ -190,7 +200,9 @@ export class UnionFields implements Parts {
 function fitting(field: Field): number {
   const told = field.variants.findIndex((variant) => variant.field.value !== undefined);
   if (told !== -1 || field.value === undefined) return told;
-  return field.variants.findIndex((variant) => fits(variant.field, field.value ?? null));
+  return field.variants.findIndex((variant) =>
+    fits(variant.field, field.value ?? null),
+  );
 }
 
 function fits(field: Field, value: Json): boolean {

@@ -5,11 +5,20 @@ import { el, set, setKids, setText } from "../dom.ts";
 import { age, clock } from "../format.ts";
 import { PressButton } from "../press.ts";
 import type { Head } from "../shapes.ts";
-import { say } from "../words.ts";
+import { say, sayCode } from "../words.ts";
 
 /** Facts in the order in which they leave when there is no room. */
 const LEAVING = ["recording", "replayed", "model", "session", "turn"] as const;
-const ORDER = ["model", "turn", "time", "waiting", "cost", "session", "replayed", "recording"];
+const ORDER = [
+  "model",
+  "turn",
+  "time",
+  "waiting",
+  "cost",
+  "session",
+  "replayed",
+  "recording",
+];
 const SLOW_AFTER = 10_000;
 const SAFE_AFTER = 30_000;
 const STARTING_AFTER = 3000;
@@ -37,7 +46,10 @@ export class Header {
   #ticks: (() => void) | null = null;
   #fitted = "";
 
-  constructor(host: Host, pressed: { stop: (done: () => void) => void; end: (done: () => void) => void }) {
+  constructor(
+    host: Host,
+    pressed: { stop: (done: () => void) => void; end: (done: () => void) => void },
+  ) {
     this.#host = host;
     this.#button = new PressButton(host, "", () => {
       if (this.#head?.button === "end") this.#asking(this.question.hidden === true);
@@ -125,7 +137,8 @@ export class Header {
     const waits = head.state === "waiting" ? MINUTE : 0;
     const next = head.ticking ? 1000 - ((head.elapsed + passed) % 1000) : waits;
     const slow = LATER[head.state] === undefined ? 0 : 1000;
-    if (next || slow) this.#ticks = this.#host.page.later(next || slow, () => this.#tick());
+    if (next || slow)
+      this.#ticks = this.#host.page.later(next || slow, () => this.#tick());
   }
 
   #showFacts(head: Head, passed: number): void {
@@ -140,7 +153,10 @@ export class Header {
       setText(span, text);
     }
     const shown = ORDER.filter((name) => facts[name]);
-    setKids(this.#facts, shown.flatMap((name) => this.#spans.get(name) ?? []));
+    setKids(
+      this.#facts,
+      shown.flatMap((name) => this.#spans.get(name) ?? []),
+    );
     const shape = shown.map((name) => `${name}${facts[name]?.length}`).join(" ");
     if (shape !== this.#fitted) {
       this.#fitted = shape;
@@ -172,8 +188,10 @@ export class Header {
       if (since >= SAFE_AFTER) words = say("slow.safe", places);
       else if (since >= SLOW_AFTER) words = say("slow.seconds", places);
     }
-    setText(this.detail, words);
-    this.detail.hidden = words === "";
+    const asks = head.state === "waiting" && head.button !== null && !this.#dead;
+    if (words === "" && asks) setKids(this.detail, sayCode("waiting.close"));
+    else setText(this.detail, words);
+    this.detail.hidden = words === "" && !asks;
   }
 }
 
@@ -194,7 +212,8 @@ function factsOf(head: Head, dead: boolean, passed: number): Record<string, stri
     time: clock(elapsed),
     waiting: waits ? say("fact.waiting", { age: age(waited) }) : "",
     cost: head.cost,
-    session: head.session === null ? "" : say("fact.session", { session: head.session }),
+    session:
+      head.session === null ? "" : say("fact.session", { session: head.session }),
     replayed: head.replayed ? say("fact.replayed") : "",
     recording: head.recording ? say("fact.recording") : "",
   };

@@ -82,8 +82,10 @@ class TextInput implements Input {
       return { value: this.#given };
     }
     const blank = raw.trim() === "";
-    if (kind === "text" || kind === "area") return readText(raw, this.#field, this.#given);
-    if (blank) return required ? { problem: say("field.required") } : { value: undefined };
+    if (kind === "text" || kind === "area")
+      return readText(raw, this.#field, this.#given);
+    if (blank)
+      return required ? { problem: say("field.required") } : { value: undefined };
     return kind === "json" ? readJson(raw) : readNumber(raw, this.#field);
   }
 
@@ -121,7 +123,11 @@ function control(field: Field, text: string): HTMLInputElement | HTMLTextAreaEle
     return input;
   }
   const rows = Math.min(12, Math.max(3, text.split("\n").length + 1));
-  const input = el("textarea", { ...common, rows, dir: kind === "json" ? "ltr" : "auto" });
+  const input = el("textarea", {
+    ...common,
+    rows,
+    dir: kind === "json" ? "ltr" : "auto",
+  });
   input.value = text;
   return input;
 }
@@ -132,8 +138,10 @@ function readText(raw: string, field: Field, given: Json | undefined): Reading {
   }
   const length = [...raw].length;
   const { min, max } = field;
-  if (min !== null && length < min) return { problem: say("field.min.length", { n: min }) };
-  if (max !== null && length > max) return { problem: say("field.max.length", { n: max }) };
+  if (min !== null && length < min)
+    return { problem: say("field.min.length", { n: min }) };
+  if (max !== null && length > max)
+    return { problem: say("field.max.length", { n: max }) };
   return { value: raw };
 }
 
@@ -177,7 +185,8 @@ class ChoiceInput implements Input {
     const given = givenIn(field);
     const choices = field.required ? options : [...options, NOTHING];
     this.#radios = choices.map((option) => {
-      const chosen = given === undefined ? option === NOTHING : same(given, option.value);
+      const chosen =
+        given === undefined ? option === NOTHING : same(given, option.value);
       const radio = el("input", { type: "radio", name });
       radio.checked = chosen && option.label !== "";
       return radio;
@@ -186,7 +195,11 @@ class ChoiceInput implements Input {
       const text = el("span", { dir: "auto" }, option.label);
       return el("label", "b-choice", this.#radios[at], text);
     });
-    const attributes = { class: "b-choices", role: "radiogroup", "aria-label": field.label };
+    const attributes = {
+      class: "b-choices",
+      role: "radiogroup",
+      "aria-label": field.label,
+    };
     this.node = el("div", attributes, ...labels);
     this.#options = choices;
     listen(this.node, watch);
@@ -201,7 +214,9 @@ class ChoiceInput implements Input {
     if (option === undefined && this.#field.value !== undefined) {
       return { value: this.#field.value };
     }
-    return this.#field.required ? { problem: say("field.choose") } : { value: undefined };
+    return this.#field.required
+      ? { problem: say("field.choose") }
+      : { value: undefined };
   }
 
   flag(wrong: boolean, describedBy: string): void {
@@ -221,7 +236,11 @@ class ListInput implements Input {
   constructor(field: Field, watch: Watch) {
     this.#field = field;
     this.#given = givenIn(field);
-    const first = el("option", { value: "" }, say(field.required ? "field.choose" : "field.none"));
+    const first = el(
+      "option",
+      { value: "" },
+      say(field.required ? "field.choose" : "field.none"),
+    );
     const options = field.options.map((option, at) => {
       const node = el("option", { value: String(at) }, option.label);
       node.selected = same(option.value, this.#given);
@@ -235,7 +254,9 @@ class ListInput implements Input {
   read(): Reading {
     const option = this.#field.options[Number(this.node.value || "-1")];
     if (option) return { value: option.value };
-    return this.#field.required ? { problem: say("field.choose") } : { value: undefined };
+    return this.#field.required
+      ? { problem: say("field.choose") }
+      : { value: undefined };
   }
 
   flag(wrong: boolean, describedBy: string): void {
@@ -250,7 +271,11 @@ class SecretInput implements Input {
 
   constructor(field: Field, watch: Watch) {
     const placeholder = say(field.required ? "field.secret" : "field.secret.new");
-    const attributes = { class: "b-input", type: "password", autocomplete: "new-password" };
+    const attributes = {
+      class: "b-input",
+      type: "password",
+      autocomplete: "new-password",
+    };
     this.node = el("input", { ...attributes, placeholder });
     this.main = this.node;
     listen(this.node, watch);

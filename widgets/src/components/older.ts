@@ -45,7 +45,10 @@ export class OlderTurns {
   }
 
   #fill(): void {
-    setKids(this.#fold.body, this.#turns.map(({ node }) => node));
+    setKids(
+      this.#fold.body,
+      this.#turns.map(({ node }) => node),
+    );
   }
 }
 

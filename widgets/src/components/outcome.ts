@@ -55,7 +55,9 @@ class OpenOutcome implements OpenForm {
       const radio = el("input", { type: "radio", name, value: choice });
       radio.addEventListener("change", () => this.#refresh());
       this.#radios.set(choice, radio);
-      group.append(el("label", null, radio, el("span", null, say(`outcome.${choice}`))));
+      group.append(
+        el("label", null, radio, el("span", null, say(`outcome.${choice}`))),
+      );
       if (choice === "happened") group.append(this.#result.node);
     }
     return group;
@@ -102,7 +104,11 @@ interface ResultInput {
 }
 
 /** The field the tool's output schema gives, else JSON or plain text. */
-function resultInput(fields: readonly Field[], host: Host, changed: () => void): ResultInput {
+function resultInput(
+  fields: readonly Field[],
+  host: Host,
+  changed: () => void,
+): ResultInput {
   const [field] = fields;
   if (!field) return freeInput(host, changed);
   const label = field.label || say("outcome.result");
@@ -122,7 +128,10 @@ function resultInput(fields: readonly Field[], host: Host, changed: () => void):
     fields: [...fields],
   };
   const view = new FieldView(whole, "", host, changed);
-  return { node: el("div", "b-result", ...view.cells.slice(1)), read: () => view.read() };
+  return {
+    node: el("div", "b-result", ...view.cells.slice(1)),
+    read: () => view.read(),
+  };
 }
 
 function freeInput(host: Host, changed: () => void): ResultInput {

@@ -14,7 +14,9 @@ export class Progress implements Block {
     setText(this.#words, entry.text("words", ""));
     this.#meter.show(entry.numberOrNull("done"), entry.numberOrNull("of"));
     this.#meter.node.setAttribute("aria-label", this.#words.textContent);
-    const kids = this.#meter.node.hidden ? [this.#words] : [this.#words, this.#meter.node];
+    const kids = this.#meter.node.hidden
+      ? [this.#words]
+      : [this.#words, this.#meter.node];
     setKids(this.node, kids);
   }
 }

@@ -30,7 +30,10 @@ class OpenQuestion implements OpenForm {
     const shell = new FormShell(host, id, form);
     this.shell = shell;
     this.#views = form.fields.map((field) => {
-      const path = field.path === "" && form.fields.length > 1 ? `/${token(field.key)}` : field.path;
+      const path =
+        field.path === "" && form.fields.length > 1
+          ? `/${token(field.key)}`
+          : field.path;
       return new FieldView(field, path, host, () => this.#refresh());
     });
     const ask = say("deny.why", { agent: form.agent });
@@ -42,7 +45,9 @@ class OpenQuestion implements OpenForm {
     const go = { go: true };
     this.#send = shell.button(say("question.send"), () => this.#answer(), go);
     this.#decline = shell.button(say("question.decline"), () => this.#declining(true));
-    shell.title(form.title === "" ? say("form.asks", { agent: form.agent }) : form.title);
+    shell.title(
+      form.title === "" ? say("form.asks", { agent: form.agent }) : form.title,
+    );
     const cells = this.#views.flatMap((view) => view.cells);
     const args = new ConsentArgs(form.args, host, () => shell.moved());
     const shown = form.args.length > 0 ? [args.node] : [];
@@ -67,7 +72,8 @@ class OpenQuestion implements OpenForm {
     if (form.quote !== null && form.prompt !== null) {
       parts.push(el("div", { class: "b-why", dir: "auto" }, form.prompt));
     }
-    if (form.hint !== null) parts.push(el("div", { class: "b-why", dir: "auto" }, form.hint));
+    if (form.hint !== null)
+      parts.push(el("div", { class: "b-why", dir: "auto" }, form.hint));
     return parts;
   }
 

@@ -128,14 +128,19 @@ export class FormShell {
     this.say(null);
     this.#draw();
     const { checkpoint, nonce, shown } = this.form;
-    this.#host.act("answer", this.#id, { checkpoint, nonce, shown, answer }, {
-      slow: () => this.say(say("sent.wait")),
-      lost: (heard) => this.#reopen(say(heard ? "busy.kernel" : "dead.form")),
-      result: (ok, words, problems) => {
-        if (ok) this.say(words);
-        else this.#reopen(words ?? say("sent.refused"), problems);
+    this.#host.act(
+      "answer",
+      this.#id,
+      { checkpoint, nonce, shown, answer },
+      {
+        slow: () => this.say(say("sent.wait")),
+        lost: (heard) => this.#reopen(say(heard ? "busy.kernel" : "dead.form")),
+        result: (ok, words, problems) => {
+          if (ok) this.say(words);
+          else this.#reopen(words ?? say("sent.refused"), problems);
+        },
       },
-    });
+    );
   }
 
   #reopen(words: string, problems: Problem[] = []): void {

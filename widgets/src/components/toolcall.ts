@@ -152,9 +152,7 @@ export class ToolCall implements Block {
         changes ? [el("div", "b-cap", say("changes")), diffView(changes)] : [],
       ),
       ...this.#part("result", result, () =>
-        result
-          ? [captioned(say("result"), result, host), toolValue(result, host)]
-          : [],
+        result ? [captioned(say("result"), result, host), toolValue(result, host)] : [],
       ),
       ...this.#part("error", error, () => (error ? [errorView(error, host)] : [])),
     ]);
@@ -210,7 +208,10 @@ function readCall(read: Reader): Call {
     args: read.list("args").map(readArg),
     result: readValueOrNull(read.get("result")),
     progress: read.textOrNull("progress"),
-    meter: meter === null || meter === undefined ? null : readMeter(new Reader(meter, "meter")),
+    meter:
+      meter === null || meter === undefined
+        ? null
+        : readMeter(new Reader(meter, "meter")),
     error: readFault(read.get("error")),
     decision: read.textOrNull("decision"),
     changes: readDiff(read.get("changes")),

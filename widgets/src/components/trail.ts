@@ -93,7 +93,8 @@ export class Trail {
     this.node.hidden = crumbs.length === 0;
     if (crumbs.length === 0) return;
     const width = this.node.clientWidth;
-    const room = width > 0 ? Math.max(4, Math.floor(width / WIDTH) * LINES) : UNMEASURED;
+    const room =
+      width > 0 ? Math.max(4, Math.floor(width / WIDTH) * LINES) : UNMEASURED;
     const each = Math.ceil(crumbs.length / room);
     const count = Math.ceil(crumbs.length / each);
     const atEnd = this.#at >= this.#marks.length - 1;
@@ -138,9 +139,18 @@ export class Trail {
     const half = this.node.clientWidth / 2;
     const side = start > half ? "end" : "start";
     const far = this.node.clientWidth - start - offsetWidth;
-    this.#tip.style.setProperty("inset-block-start", `${offsetTop + node.offsetHeight}px`);
-    this.#tip.style.setProperty("inset-inline-start", side === "start" ? `${start}px` : "auto");
-    this.#tip.style.setProperty("inset-inline-end", side === "end" ? `${far}px` : "auto");
+    this.#tip.style.setProperty(
+      "inset-block-start",
+      `${offsetTop + node.offsetHeight}px`,
+    );
+    this.#tip.style.setProperty(
+      "inset-inline-start",
+      side === "start" ? `${start}px` : "auto",
+    );
+    this.#tip.style.setProperty(
+      "inset-inline-end",
+      side === "end" ? `${far}px` : "auto",
+    );
   }
 }
 

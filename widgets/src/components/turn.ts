@@ -47,7 +47,9 @@ export class Turn implements Block {
   }
 
   get calls(): ToolCall[] {
-    return this.#children.flatMap(({ block }) => (block instanceof ToolCall ? block : []));
+    return this.#children.flatMap(({ block }) =>
+      block instanceof ToolCall ? block : [],
+    );
   }
 
   #crowded(): Map<string, Placed[]> {
@@ -72,7 +74,9 @@ export class Turn implements Block {
   }
 }
 
-/** `search × 40: 38 done, 2 failed`, the failed ones in sight below it. */
+const IN_SIGHT = ["failed", "waiting"];
+
+/** `search × 40: 38 done, 2 failed`; what failed or waits stays in sight below it. */
 class Group {
   readonly #tool: string;
   readonly #fold = new Fold({ fill: () => this.#fill() });
@@ -86,17 +90,20 @@ class Group {
   }
 
   show(calls: Placed[]): Node[] {
-    const failed = calls.filter((call) => stateOf(call) === "failed");
-    this.#calls = calls.filter((call) => stateOf(call) !== "failed");
+    const stands = (call: Placed) => IN_SIGHT.includes(stateOf(call));
+    this.#calls = calls.filter((call) => !stands(call));
     setText(this.#title, say("group", { tool: this.#tool, n: calls.length }));
     setText(this.#counts, counts(calls));
     if (this.#fold.filled) this.#fill();
     else for (const call of this.#calls) call.node.remove();
-    return [this.#fold.node, ...failed.map((call) => call.node)];
+    return [this.#fold.node, ...calls.filter(stands).map((call) => call.node)];
   }
 
   #fill(): void {
-    setKids(this.#fold.body, this.#calls.map((call) => call.node));
+    setKids(
+      this.#fold.body,
+      this.#calls.map((call) => call.node),
+    );
   }
 }
 
