@@ -1,0 +1,329 @@
+"""What a press on a card does: each action is acknowledged, carried out and answered.
+
+Messages come on a thread that all widgets share. Nothing happens there but looking at
+the message; whatever takes time goes to the engine thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, cast
+
+from pydantic import JsonValue
+
+from bread_nb.a2ui.card import Card
+from bread_nb.a2ui.replies import Problem, read_answer
+from bread_nb.base.redact import Redactor, environment_secrets
+from bread_nb.crumbs import HumanResumed
+from bread_nb.errors import BreadError
+from bread_nb.notebook.bridge import Engine
+from bread_nb.notebook.consent import Armed
+from bread_nb.notebook.letters import Action, Bye, Hello, read_letter
+from bread_nb.notebook.show import Screen
+from bread_nb.notebook.shown import Shown
+from bread_nb.runtime.run import Run
+
+__all__ = ["Deeds", "Following"]
+
+Json = dict[str, JsonValue]
+Client = Callable[[], str | None]
+
+
+class Following(Protocol):
+    """Who keeps an eye on a run that goes on."""
+
+    def follow(self, shown: Shown, run: Run) -> None: ...
+
+
+class Deeds:
+    """Carries out what the views of one run's cards ask for.
+
+    Args:
+        shown: The run.
+        engine: Where what takes time is done.
+        following: Told of each run that goes on.
+        client: Which page the message at hand came from.
+    """
+
+    def __init__(
+        self, shown: Shown, engine: Engine, following: Following, client: Client
+    ) -> None:
+        self._shown = shown
+        self._engine = engine
+        self._following = following
+        self._client = client
+        self._asked: dict[str, Callable[[BreadError | None], None]] = {}
+
+    # -- messages ----------------------------------------------------------------------
+
+    def hear(self, screen: Screen, content: object) -> None:
+        """Take a message of a view; nothing is ever raised here, for nobody would see.
+
+        A fault becomes the answer to the action.
+        """
+        letter = read_letter(cast("JsonValue", content))
+        match letter:
+            case Hello(view=view):
+                self._shown.greet(screen, view, self._client())
+            case Bye(view=view):
+                screen.leave(view)
+            case Action():
+                screen.answer({"t": "ack", "id": letter.id})
+                try:
+                    self._act(screen, letter)
+                except Exception as error:  # noqa: BLE001
+                    self._refuse(screen, letter, error)
+            case None:
+                return
+
+    def _act(self, screen: Screen, action: Action) -> None:
+        if action.surface != self._shown.card.surface:
+            raise BreadError(
+                "This card shows something else by now.",
+                code="FORM_CHANGED",
+                why="it was drawn anew meanwhile.",
+                do="press again",
+            )
+        match action.name:
+            case "stop":
+                self._stop(screen, action)
+            case "end":
+                self._end(screen, action)
+            case "answer":
+                self._answer(screen, action)
+            case "discard":
+                self._discard(screen, action)
+            case "asof":
+                self._as_of(screen, action)
+            case _:
+                raise BreadError(
+                    f"The card asked for {action.name[:40]!r}, which is unknown here.",
+                    code="UNKNOWN_ACTION",
+                    why="the page may have another version of bread_nb.",
+                    do="reload the page",
+                )
+
+    def _tell(self, screen: Screen, action: Action, *, say: str | None = None) -> None:
+        screen.answer(
+            {"t": "result", "id": action.id, "ok": True, "say": say, "problems": []}
+        )
+
+    def _refuse(
+        self,
+        screen: Screen,
+        action: Action,
+        error: BaseException,
+        problems: list[Problem] | None = None,
+    ) -> None:
+        wrong: list[JsonValue] = [p.to_wire() for p in problems or []]
+        refusal: Json = {"t": "result", "id": action.id, "ok": False}
+        screen.answer({**refusal, "say": words_of(error), "problems": wrong})
+
+    # -- stop, end, discard ------------------------------------------------------------
+
+    def _stop(self, screen: Screen, action: Action) -> None:
+        shown = self._shown
+        at_work = shown.bread.at_work(shown.run_id)
+        if not at_work:
+            raise BreadError(
+                "It does not work any more.",
+                code="RUN_ENDED",
+                why="there is nothing to stop.",
+            )
+        for live in at_work:
+            live.cancel()
+        shown.stopping()
+        self._tell(screen, action)
+
+    def _end(self, screen: Screen, action: Action) -> None:
+        shown = self._shown
+
+        async def end() -> None:
+            try:
+                await shown.bread.cancel(shown.run_id)
+            except BreadError as error:
+                self._refuse(screen, action, error)
+            else:
+                self._tell(screen, action)
+                shown.rest()
+
+        self._engine.submit(end, screen.cell.context)
+
+    def _discard(self, screen: Screen, action: Action) -> None:
+        again = self._shown.again
+        if again is None:
+            raise BreadError(
+                "There is nothing to run again from here.",
+                code="USAGE",
+                why="the cell was not run again while this waited.",
+                do="run the cell with --discard",
+            )
+        self._shown.again = None
+        self._tell(screen, action)
+        again()
+
+    # -- an earlier moment -------------------------------------------------------------
+
+    def _as_of(self, screen: Screen, action: Action) -> None:
+        number = action.context.get("n")
+        shown = self._shown
+        with shown.lock:
+            if number is None:
+                told = {**shown.card.snapshot(), "asof": None}
+            elif isinstance(number, int) and not isinstance(number, bool):
+                told = {**self._earlier(number).snapshot(), "asof": number}
+                told["seq"] = shown.card.seq
+            else:
+                raise BreadError(
+                    "This is no crumb of the run.",
+                    code="USAGE",
+                    why="crumbs are numbered.",
+                )
+            if action.view is not None:
+                told["view"] = action.view
+            screen.answer(told)
+        self._tell(screen, action)
+
+    def _earlier(self, number: int) -> Card:
+        """The card as it was after a crumb."""
+        shown = self._shown
+        card = Card(shown.card.surface, live=False)
+        for crumb in shown.crumbs:
+            if crumb.seq is not None and crumb.seq > number:
+                break
+            card.accept(crumb)
+        return card
+
+    # -- answers -----------------------------------------------------------------------
+
+    def _answer(self, screen: Screen, action: Action) -> None:
+        checkpoint_id = action.text("checkpoint")
+        form = self._shown.form(checkpoint_id)
+        if form is not None and form.ended is not None:
+            raise BreadError(
+                f"{form.ended} already.",
+                code="CHECKPOINT_NOT_FOUND",
+                why="the first answer counts; nothing was done twice.",
+            )
+        if form is None or form.id != action.source:
+            raise BreadError(
+                "This answer does not come from the form it is for.",
+                code="FORM_CHANGED",
+                why="nothing was done.",
+            )
+        armed = self._shown.forms.take(
+            checkpoint_id, action.text("nonce"), action.text("shown")
+        )
+        answer = action.context.get("answer")
+
+        async def carry_out() -> None:
+            await self._carry_out(screen, action, armed, answer)
+
+        self._engine.submit(carry_out, screen.cell.context)
+
+    async def _carry_out(
+        self, screen: Screen, action: Action, armed: Armed, answer: JsonValue
+    ) -> None:
+        checkpoint = armed.checkpoint
+        given, problems = _filled_in(armed, answer)
+        if problems:
+            what = BreadError("The answer does not fit yet.", code="INVALID_ANSWER")
+            self._refuse(screen, action, what, problems)
+            await self.arm(checkpoint.id)
+            return
+
+        def settled(error: BreadError | None) -> None:
+            if error is None:
+                self._tell(screen, action)
+            else:
+                self._refuse(screen, action, error)
+
+        self._asked[checkpoint.id] = settled
+        try:
+            run = self._shown.bread.resume(checkpoint.id, given)
+        except BreadError as error:
+            await self.refused(checkpoint.id, error)
+            return
+        self._following.follow(self._shown, run)
+        run.live.ended.add_done_callback(lambda _: self._over(checkpoint.id, run))
+
+    def _over(self, checkpoint_id: str, run: Run) -> None:
+        """A segment has ended; if its answer was never taken, say why."""
+        error = run.error
+        if checkpoint_id not in self._asked or error is None:
+            return
+
+        async def say_so() -> None:
+            await self.refused(checkpoint_id, error)
+
+        self._engine.submit(say_so)
+
+    async def refused(self, checkpoint_id: str, error: BaseException) -> None:
+        """An answer was not taken; the form can be answered again if it still waits."""
+        told = self._asked.pop(checkpoint_id, None)
+        if told is not None:
+            known = error if isinstance(error, BreadError) else BreadError(str(error))
+            told(known)
+        await self.arm(checkpoint_id)
+
+    def resumed(self, crumb: HumanResumed) -> None:
+        """A question is settled: by an answer from here, or by somebody else."""
+        self._shown.forms.disarm(crumb.checkpoint_id)
+        told = self._asked.pop(crumb.checkpoint_id, None)
+        if told is None:
+            return
+        if isinstance(crumb.response, dict) and "withdrawn" in crumb.response:
+            told(
+                BreadError(
+                    "It asks anew.",
+                    code="FORM_CHANGED",
+                    why=f"{crumb.response['withdrawn']}.",
+                )
+            )
+        else:
+            told(None)
+
+    async def arm(self, checkpoint_id: str) -> None:
+        """Make a form of the card answerable, if its question is still open."""
+        shown = self._shown
+        extras = await shown.forms.arm(checkpoint_id, shown.session)
+        if extras is not None:
+            shown.add_extras(checkpoint_id, extras)
+
+
+def words_of(error: BaseException) -> str:
+    """What happened and why, for somebody at the card; secrets are masked."""
+    if isinstance(error, BreadError):
+        text = f"{error.what} {error.why}".strip()
+    else:
+        text = f"{type(error).__name__}: {error}"
+    return Redactor(environment_secrets()).text(text)
+
+
+def _filled_in(armed: Armed, answer: JsonValue) -> tuple[JsonValue, list[Problem]]:
+    """An answer with its secrets put back, its numbers read, and what is wrong."""
+    checkpoint = armed.checkpoint
+    if not isinstance(answer, dict):
+        return {"shown": armed.shown}, []
+    given: Json = {**answer, "shown": armed.shown}
+    kept: JsonValue = {**checkpoint.args}
+    field = {"approval": "args", "input": "answer", "outcome": "result"}.get(
+        checkpoint.ask
+    )
+    if field is None or field not in given or checkpoint.answer_schema is None:
+        return given, []
+    before = kept if field == "args" else None
+    value, problems = read_answer(checkpoint.answer_schema, given[field], before)
+    return {**given, field: _unmasked(value, before)}, problems
+
+
+def _unmasked(value: JsonValue, kept: JsonValue) -> JsonValue:
+    """What the page only saw masked, and sent back so, as it was."""
+    if not isinstance(value, dict) or not isinstance(kept, dict):
+        return value
+    seen = Redactor(environment_secrets()).value(kept)
+    assert isinstance(seen, dict)
+    return {
+        key: kept[key] if key in kept and item == seen[key] else item
+        for key, item in value.items()
+    }

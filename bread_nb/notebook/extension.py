@@ -1,0 +1,135 @@
+"""The IPython extension: `%load_ext bread_nb`.
+
+Loading is quick. It starts no thread and opens no file; everything else happens when
+the first `%bread` line, or `Bread.load()`, asks for it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from IPython.core.interactiveshell import ExecutionInfo, InteractiveShell
+from IPython.core.magic import no_var_expand
+
+import bread_nb
+from bread_nb.bread import Bread
+from bread_nb.errors import BreadError
+from bread_nb.notebook.bridge import engine, hold
+from bread_nb.notebook.completion import Known, matcher
+from bread_nb.project.config import find_project
+from bread_nb.project.loader import AgentFolder
+from bread_nb.runtime.run import Run
+
+if TYPE_CHECKING:
+    from bread_nb.notebook.stage import Stage
+
+__all__ = ["load_ipython_extension", "unload_ipython_extension"]
+
+_NAME = "bread"
+_SLOT = "_bread_nb"
+
+
+class _Loaded:
+    """What the extension has put into one shell."""
+
+    def __init__(self, shell: InteractiveShell) -> None:
+        self._shell = shell
+        self._stage: Stage | None = None
+        self._raw_cell = ""
+        self._matcher = matcher(Known(agents=_agent_ids, handles=self._handles))
+
+    @property
+    def stage(self) -> Stage:
+        """What the cells work with, made when it is first needed."""
+        if self._stage is None:
+            module = import_module("bread_nb.notebook.stage")
+            self._stage = cast("Stage", module.Stage(self._shell, engine))
+            self._stage.raw_cell = self._raw_cell
+        return self._stage
+
+    @no_var_expand
+    def bread(self, line: str, cell: str | None = None) -> object:
+        """Run an agent, or say what waits: `%bread help`."""
+        module = import_module("bread_nb.notebook.magics")
+        return cast("object", module.bread_magic(self.stage, line, cell))
+
+    def install(self) -> None:
+        """Put everything in its place."""
+        shell: Any = self._shell
+        shell.register_magic_function(self.bread, "line_cell", _NAME)
+        shell.events.register("pre_run_cell", self._next_cell)
+        shell.Completer.custom_matchers.append(self._matcher)
+        Bread.shared = self._shared
+        Bread.common_home = engine
+        Run.display = self._display
+        Run.hold = hold
+
+    def remove(self) -> None:
+        """Take everything away again; what works is cancelled."""
+        shell: Any = self._shell
+        for kind in ("line", "cell"):
+            shell.magics_manager.magics[kind].pop(_NAME, None)
+        shell.events.unregister("pre_run_cell", self._next_cell)
+        shell.Completer.custom_matchers.remove(self._matcher)
+        Bread.shared = Bread.common_home = None
+        Run.display = Run.hold = None
+        if self._stage is not None:
+            self._stage.close()
+
+    def _shared(self, place: Path | None) -> Bread:
+        return self.stage.bread(place)
+
+    def _display(self, run: Run) -> None:
+        self.stage.display(run)
+
+    def _next_cell(self, info: ExecutionInfo) -> None:
+        told: Any = info
+        self._raw_cell = str(told.raw_cell or "")
+        if self._stage is not None:
+            self._stage.raw_cell = self._raw_cell
+            self._stage.watch.next_cell(told.cell_id)
+
+    def _handles(self) -> list[str]:
+        """The newest runs' handles; none before anything has run here."""
+        stage = self._stage
+        if stage is None:
+            return []
+        bread = stage.bread()
+        rows = stage.engine.call(bread.runs)
+        return [row.handle for row in rows]
+
+
+def load_ipython_extension(shell: InteractiveShell) -> None:
+    """Called by `%load_ext bread_nb`."""
+    slots = vars(shell)
+    if _SLOT in slots:
+        return
+    loaded = slots[_SLOT] = _Loaded(shell)
+    loaded.install()
+    print(_greeting())  # noqa: T201
+
+
+def unload_ipython_extension(shell: InteractiveShell) -> None:
+    """Called by `%unload_ext bread_nb` and before `%reload_ext` loads it again."""
+    loaded = vars(shell).pop(_SLOT, None)
+    if isinstance(loaded, _Loaded):
+        loaded.remove()
+
+
+def _agent_ids() -> list[str]:
+    try:
+        root = find_project(Path.cwd())
+    except BreadError:
+        return []
+    return AgentFolder(root).ids() if root is not None else []
+
+
+def _greeting() -> str:
+    ids = _agent_ids()
+    if not ids:
+        return f"bread {bread_nb.__version__}: no agents here · %bread help"
+    noun = "agent" if len(ids) == 1 else "agents"
+    listed = ", ".join(ids)
+    return f"bread {bread_nb.__version__}: {len(ids)} {noun} ({listed}) · %bread help"

@@ -1,0 +1,86 @@
+"""What a page may say to a card: hello, bye, and an action. All else is not heard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+__all__ = ["Action", "Bye", "Hello", "Letter", "read_letter"]
+
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """A view wants the whole card."""
+
+    view: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bye:
+    """A view is gone."""
+
+    view: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """A person did something: an A2UI client message, opened."""
+
+    id: str
+    name: str
+    surface: str
+    source: str
+    context: Mapping[str, JsonValue]
+    view: str | None = None
+
+    def text(self, key: str) -> str:
+        """A text in the context; empty when it is missing or something else."""
+        value = self.context.get(key)
+        return value if isinstance(value, str) else ""
+
+
+Letter = Hello | Bye | Action
+
+
+def read_letter(content: JsonValue) -> Letter | None:
+    """A custom message as what it means; None for one that means nothing here."""
+    match content:
+        case {"t": "hello", "view": str() as view} if _short(view):
+            return Hello(view)
+        case {"t": "bye", "view": str() as view}:
+            return Bye(view)
+        case {"t": "action", "id": str() as name, "message": dict() as message}:
+            return _action(name, message, content) if _short(name) else None
+        case _:
+            return None
+
+
+def _action(
+    name: str, message: dict[str, JsonValue], content: dict[str, JsonValue]
+) -> Action | None:
+    match message.get("action"):
+        case {
+            "name": str() as deed,
+            "surfaceId": str() as surface,
+            "sourceComponentId": str() as source,
+            "context": dict() as context,
+        }:
+            view = content.get("view")
+            return Action(
+                id=name,
+                name=deed,
+                surface=surface,
+                source=source,
+                context=context,
+                view=view if isinstance(view, str) else None,
+            )
+        case _:
+            return None
+
+
+def _short(text: str) -> bool:
+    return len(text) <= _LONGEST_NAME

@@ -1,0 +1,140 @@
+"""What one cell holds of a run: the live card, and the picture that stays.
+
+Two outputs and never more. The card is settled, its data become `{}`, when nobody looks
+at it any more; the picture is drawn at every end and drawn anew after a resume.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+from IPython.core.interactiveshell import InteractiveShell
+from pydantic import JsonValue
+
+from bread_nb.a2ui.picture import Picture
+from bread_nb.base.ids import monotonic
+from bread_nb.notebook.cells import Bundle, Cell, Output
+
+__all__ = ["Screen", "Widget"]
+
+Json = dict[str, JsonValue]
+
+_WIDGET_SOURCE = Path(__file__).parent / "static" / "widget.js"
+
+
+class Widget(Protocol):
+    """The widget as a screen uses it."""
+
+    @property
+    def view(self) -> Bundle: ...
+    def tell(self, message: Json) -> None: ...
+    def close(self) -> None: ...
+
+
+class Screen:
+    """The outputs of one run in one cell.
+
+    Args:
+        shell: The shell of the cell.
+        cell: The cell.
+        waiting_too: Whether the picture is drawn for a run that waits; else it is only
+            drawn when the run has ended.
+    """
+
+    def __init__(
+        self, shell: InteractiveShell, cell: Cell, *, waiting_too: bool = True
+    ) -> None:
+        self.cell = cell
+        self.waiting_too = waiting_too
+        self.opened = monotonic()
+        self.greeted = False
+        self.settled = False
+        self.views: dict[str, str | None] = {}
+        self._card = Output(shell, cell)
+        self._picture = Output(shell, cell)
+        self._widget: Widget | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether there is a widget that views can look through."""
+        return self._widget is not None
+
+    def open(self, hear: Callable[[object], None]) -> None:
+        """Put the live card into the cell; `hear` gets what its views say."""
+        if not self.cell.in_kernel or self.settled or self._card.shown:
+            return
+        widget = _new_widget(hear)
+        if widget is not None:
+            self._widget = widget
+            self._card.show(widget.view)
+
+    def tell(self, message: Json) -> bool:
+        """Send a message to the views; whether any could get it."""
+        if self._widget is None or not self.views:
+            return False
+        self.cell.context.copy().run(self._widget.tell, message)
+        return True
+
+    def answer(self, message: Json) -> None:
+        """Send a message that a view waits for."""
+        if self._widget is not None:
+            self.cell.context.copy().run(self._widget.tell, message)
+
+    def greet(self, view: str, client: str | None) -> None:
+        """A view has said that it is there."""
+        self.greeted = True
+        self.views[view] = client
+
+    def leave(self, view: str) -> None:
+        """A view is gone."""
+        self.views.pop(view, None)
+
+    def late_views(self) -> list[str]:
+        """The views in a page that no longer gets what this cell displays."""
+        return [v for v, client in self.views.items() if client != self.cell.client]
+
+    def draw(self, picture: Picture) -> bool:
+        """Draw the picture, or draw it anew; whether a page may hold an older one."""
+        first = not self._picture.shown
+        before = self._picture.bundle
+        self._picture.show(
+            {
+                "text/plain": picture.plain,
+                "text/markdown": picture.markdown,
+                "text/html": picture.html,
+            }
+        )
+        return not first and before != self._picture.bundle
+
+    def say(self, line: str) -> None:
+        """Show one line of text in place of the card that no view has looked at."""
+        if self._card.shown and not self.settled:
+            self._card.show({"text/plain": line})
+
+    def settle(self) -> None:
+        """Empty the card's output and close what stands behind it."""
+        if self.settled:
+            return
+        self.settled = True
+        if self._card.shown:
+            self._card.show({})
+        self.close()
+
+    def close(self) -> None:
+        """Close the widget; what is displayed stays as it is."""
+        self.settled = True
+        self.views.clear()
+        widget, self._widget = self._widget, None
+        if widget is not None:
+            self.cell.context.copy().run(widget.close)
+
+
+def _new_widget(hear: Callable[[object], None]) -> Widget | None:
+    """A widget, imported when the first one is needed; None when it was not built."""
+    if not _WIDGET_SOURCE.is_file():
+        return None
+    module = import_module("bread_nb.notebook.widget")
+    return cast("Widget", module.RunWidget(hear))

@@ -1,0 +1,212 @@
+"""One run as this kernel shows it: its story, its open forms, the cells that hold it.
+
+The engine thread folds crumbs in; pages talk from other threads. Everything happens
+under one lock, and frames leave under it too, so that they keep their order.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from pydantic import JsonValue
+
+from bread_nb.a2ui.blocks import Form
+from bread_nb.a2ui.card import Card, surface_id
+from bread_nb.a2ui.figures import clock
+from bread_nb.a2ui.picture import Picture, picture
+from bread_nb.a2ui.questions import Extras
+from bread_nb.a2ui.telling import State
+from bread_nb.a2ui.views import Facts, head_view
+from bread_nb.base.ids import monotonic, new_id, now_ms
+from bread_nb.bread import Bread
+from bread_nb.crumbs import Crumb
+from bread_nb.notebook.consent import OpenForms
+from bread_nb.notebook.pump import Pump
+from bread_nb.notebook.show import Screen
+from bread_nb.runtime.run import Run
+
+__all__ = ["Shown"]
+
+Json = dict[str, JsonValue]
+
+
+class Shown:
+    """A run and whoever looks at it.
+
+    Args:
+        bread: The instance that the run belongs to.
+        agent: What to call it before it has told anything.
+        session: The session's name, where a person gave it one.
+        pump: Who says when something may be sent.
+    """
+
+    def __init__(
+        self, bread: Bread, agent: str, session: str | None, pump: Pump
+    ) -> None:
+        self.bread = bread
+        self.session = session
+        self.run_id = ""
+        self.handle = ""
+        self.run: Run | None = None
+        self.again: Callable[[], None] | None = None
+        self.screens: list[Screen] = []
+        self.crumbs: list[Crumb] = []
+        self.forms = OpenForms(bread)
+        self.lock = threading.RLock()
+        self.rested_at: float | None = None
+        self._pump = pump
+        self.card = Card(surface_id(new_id()))
+        self.card.facts = Facts(title=agent, session=session)
+
+    # -- what the engine tells ---------------------------------------------------------
+
+    def begin(self, run_id: str, handle: str) -> None:
+        """The run has its id; what views see so far gives way to its own surface."""
+        with self.lock:
+            if self.run_id:
+                return
+            facts = replace(self.card.facts, title=None)
+            self.run_id, self.handle = run_id, handle
+            self.card = Card(surface_id(run_id))
+            self.card.facts = facts
+            self.send_whole()
+
+    def accept(self, crumb: Crumb) -> None:
+        """Take in one more crumb of the run."""
+        with self.lock:
+            self.crumbs.append(crumb)
+            self.card.accept(crumb)
+
+    def retell(self, crumbs: Sequence[Crumb]) -> None:
+        """Tell the run anew, from its first crumb."""
+        with self.lock:
+            facts = self.card.facts
+            self.card = Card(surface_id(self.run_id))
+            self.card.facts = facts
+            self.crumbs.clear()
+            for crumb in crumbs:
+                self.accept(crumb)
+            self.send_whole()
+
+    # -- what others ask ---------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """What the run does, as it is told."""
+        return self.card.story.state
+
+    @property
+    def working(self) -> bool:
+        """Whether it works; the person is waiting for it."""
+        return self.card.story.working
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over."""
+        return self.card.story.ended
+
+    @property
+    def watched(self) -> bool:
+        """Whether any view is open."""
+        return any(screen.views for screen in self.screens)
+
+    def form(self, checkpoint_id: str) -> Form | None:
+        """The form of a checkpoint, open or settled."""
+        return self.card.story.forms.get(checkpoint_id)
+
+    def picture(self) -> Picture:
+        """What a notebook keeps of the run as it stands."""
+        with self.lock:
+            return picture(self.card.story)
+
+    def line(self) -> str:
+        """What it does now, in one line."""
+        with self.lock:
+            head = head_view(self.card.story, self.card.facts, now_ms())
+        word = str(head["word"])
+        took = clock(int(str(head["elapsed_ms"])))
+        said = word[:1].lower() + word[1:]
+        stop = f"`%bread cancel {self.handle}` stops it."
+        if head["foreground"] is True:
+            stop = "Interrupt the kernel to stop."
+        return f"{head['agent']}: {said}, {took}. {stop}"
+
+    # -- what goes to the pages --------------------------------------------------------
+
+    def set_facts(self, **changes: str | bool | None) -> None:
+        """Change what only the kernel knows."""
+        with self.lock:
+            facts = replace(self.card.facts, **changes)  # type: ignore[arg-type]
+            if facts != self.card.facts:
+                self.card.facts = facts
+                self._pump.touch_soon(self)
+
+    def note(self, role: str, title: str, text: str, button: str | None = None) -> None:
+        """Show a note on the card; an empty title takes it away."""
+        with self.lock:
+            self.card.notice(role, title, text, button=button)
+            self._pump.touch_soon(self)
+
+    def stopping(self) -> None:
+        """A person asked it to stop."""
+        with self.lock:
+            self.card.story.stopping()
+            self._pump.touch_soon(self)
+
+    def add_extras(self, checkpoint_id: str, extras: Extras) -> None:
+        """Add to a form what only the kernel knows."""
+        with self.lock:
+            self.card.add_extras(checkpoint_id, extras)
+            self._pump.touch_soon(self)
+
+    def send_news(self) -> int:
+        """Send what changed to every card that somebody looks at."""
+        with self.lock:
+            if not self.watched:
+                return 0
+            frame = self.card.frame()
+            if frame is None:
+                return 0
+            return sum(screen.tell(frame) for screen in tuple(self.screens))
+
+    def send_whole(self) -> None:
+        """Send the whole card to every view."""
+        with self.lock:
+            if self.watched:
+                snapshot = self.card.snapshot()
+                sent = sum(screen.tell(snapshot) for screen in tuple(self.screens))
+                self._pump.spend(sent)
+
+    def greet(self, screen: Screen, view: str, client: str | None) -> None:
+        """A view has come: it gets the whole, the others what they do not have yet."""
+        with self.lock:
+            sent = self.send_news()
+            screen.greet(view, client)
+            screen.answer({**self.card.snapshot(), "view": view})
+            self._pump.spend(sent + 1)
+
+    # -- when it rests -----------------------------------------------------------------
+
+    def rest(self) -> None:
+        """It works no more for now: draw it, and settle what nobody looks at."""
+        with self.lock:
+            if self.working:
+                return
+            self.rested_at = monotonic()
+            if not self.run_id:
+                return
+            drawn = self.picture()
+            for screen in tuple(self.screens):
+                if self.ended or screen.waiting_too:
+                    self._draw(screen, drawn)
+                if not screen.greeted and not screen.cell.watched:
+                    screen.settle()
+
+    def _draw(self, screen: Screen, drawn: Picture) -> None:
+        outdated = screen.draw(drawn)
+        if outdated:
+            for view in screen.late_views():
+                screen.answer({"t": "stale", "view": view})
+                self._pump.spend()

@@ -1,0 +1,165 @@
+"""All that the extension keeps in one kernel: projects, shown runs, the last error."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, cast
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from bread_nb.bread import Bread
+from bread_nb.errors import BreadError
+from bread_nb.notebook.bridge import Engine
+from bread_nb.notebook.cells import Cell
+from bread_nb.notebook.given import look_up
+from bread_nb.notebook.shown import Shown
+from bread_nb.notebook.stored import stored_run
+from bread_nb.notebook.watch import Watch
+from bread_nb.project.config import find_project
+from bread_nb.project.lists import Table
+from bread_nb.runtime.agent import Agent
+from bread_nb.runtime.run import Run
+
+__all__ = ["SharedBread", "Stage"]
+
+
+class SharedBread(Bread):
+    """The instance that a kernel's cells share; the kernel closes it.
+
+    Leaving `async with` closes nothing, for other cells still use it.
+    """
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return
+
+    async def close(self) -> None:
+        """Close it on the loop that its runs live on."""
+        loop = self._home.loop()
+        if loop is None or loop is asyncio.get_running_loop():
+            await super().close()
+            return
+        closing = asyncio.run_coroutine_threadsafe(super().close(), loop)
+        await asyncio.wrap_future(closing)
+
+
+class Stage:
+    """What the cells of one kernel work with.
+
+    Args:
+        shell: The shell.
+        engine: Where runs live.
+    """
+
+    def __init__(self, shell: InteractiveShell, engine: Engine) -> None:
+        self.shell = shell
+        self.engine = engine
+        self.watch = Watch(shell, engine)
+        self.raw_cell = ""
+        self.last_error: BaseException | None = None
+        self._breads: dict[Path, Bread] = {}
+        atexit.register(self.watch.close)
+
+    def bread(self, place: Path | None = None) -> Bread:
+        """The instance for the project around a folder, opened at its first use.
+
+        Raises:
+            BreadError: For a configuration that cannot be used.
+        """
+        start = place or Path.cwd()
+        root = find_project(start) or start.resolve()
+        bread = self._breads.get(root)
+        if bread is None:
+            bread = SharedBread.open(start)
+            bread.look_up_names(self._names)
+            bread.look_up_agents(self.variable)
+            self._breads[root] = bread
+            self.watch.listen(bread)
+        return bread
+
+    @property
+    def space(self) -> dict[str, object]:
+        """The variables of the notebook."""
+        return cast("Any", self.shell).user_ns
+
+    def cell(self) -> Cell:
+        """The cell that is being executed."""
+        return Cell.here(self.shell)
+
+    def variable(self, name: str) -> Agent | None:
+        """The agent that a variable of the notebook holds."""
+        value = self.space.get(name)
+        return value if isinstance(value, Agent) else None
+
+    def say(self, text: str) -> None:
+        """Say a line in the cell."""
+        publisher: Any = self.shell.display_pub
+        publisher.publish({"text/plain": text}, {})
+
+    def list(self, table: Table) -> None:
+        """Show a list in the cell."""
+        publisher: Any = self.shell.display_pub
+        publisher.publish({"text/plain": table.plain, "text/html": table.html}, {})
+
+    def _names(self, names: Sequence[str]) -> object:
+        return look_up(names, self.space)
+
+    # -- runs --------------------------------------------------------------------------
+
+    def display(self, run: Run) -> None:
+        """Show a run in the cell that is being executed, once."""
+        cell = self.cell()
+        shown = self.watch.known(run.id) if run.id else None
+        if shown is not None and _holds(shown, cell):
+            return
+        if not run.id and run.done:
+            self.say(repr(run))
+            return
+        if shown is None and run.id and run.done:
+            shown = self.show(run.live.keeper, run.id)
+        shown = shown or self.watch.start(run)
+        self.watch.open(shown, cell)
+        shown.rest()
+
+    def show(self, keeper: object, name: str) -> Shown:
+        """A stored run, ready to be put into a cell.
+
+        Raises:
+            BreadError: `RUN_NOT_FOUND`.
+        """
+        bread = keeper if isinstance(keeper, Bread) else self.bread()
+        return self.engine.call(lambda: self.watch.find(bread, name))
+
+    async def run_of(self, shown: Shown) -> Run:
+        """A `Run` for what is shown: the one at work here, or as it is kept."""
+        bread = shown.bread
+        if shown.run is not None and bread.at_work(shown.run_id):
+            return shown.run
+        row = await bread.find_run(shown.run_id)
+        return await stored_run(row, shown.crumbs, bread)
+
+    def close(self) -> None:
+        """Settle, cancel what works, and end the thread."""
+        atexit.unregister(self.watch.close)
+        self.watch.close()
+        breads = list(self._breads.values())
+        self._breads.clear()
+        if self.engine.started:
+            for bread in breads:
+                try:
+                    self.engine.call(bread.close)
+                except BreadError as error:
+                    self.last_error = error
+            self.engine.close()
+
+
+def _holds(shown: Shown, cell: Cell) -> bool:
+    return any(screen.cell.execution == cell.execution for screen in shown.screens)

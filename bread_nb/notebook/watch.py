@@ -1,0 +1,270 @@
+"""All runs that this kernel shows, and who keeps their cards up to date.
+
+One listener a Bread instance hears every crumb; those of a run that some cell shows go
+to its card. Everything else here is about when: when a card gives way to a line of
+text, when it is settled, when its run is forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+from weakref import WeakKeyDictionary
+
+from IPython.core.interactiveshell import InteractiveShell
+
+from bread_nb.base.ids import monotonic
+from bread_nb.bread import Bread
+from bread_nb.crumbs import (
+    Crumb,
+    HumanRequired,
+    HumanResumed,
+    ReasoningDelta,
+    RunEnd,
+    RunFailed,
+    TextDelta,
+)
+from bread_nb.notebook.bridge import Engine
+from bread_nb.notebook.cells import Cell, kernel_of
+from bread_nb.notebook.deeds import Deeds
+from bread_nb.notebook.pump import Pump
+from bread_nb.notebook.show import Screen
+from bread_nb.notebook.shown import Shown
+from bread_nb.runtime.live import Live
+from bread_nb.runtime.run import Run
+
+__all__ = ["Watch"]
+
+_UNSEEN_SECONDS = 3.0
+_KEPT_SECONDS = 20.0
+_LOOK_SECONDS = 1.0
+_TRIES = 5
+_TEXT = (TextDelta, ReasoningDelta)
+_RESTING = (HumanRequired, HumanResumed, RunEnd, RunFailed)
+
+
+class Watch:
+    """The runs that are shown in the cells of one kernel."""
+
+    def __init__(self, shell: InteractiveShell, engine: Engine) -> None:
+        self._shell = shell
+        self._engine = engine
+        self._pump = Pump(engine)
+        self._runs: dict[str, Shown] = {}
+        self._starting: list[tuple[Shown, Live]] = []
+        self._deeds: dict[Shown, Deeds] = {}
+        self._heard: WeakKeyDictionary[Bread, Any] = WeakKeyDictionary()
+
+    # -- beginning to show -------------------------------------------------------------
+
+    def start(self, run: Run, session: str | None = None) -> Shown:
+        """Show a run that was just started here, from its first crumb on."""
+        bread = cast("Bread", run.live.keeper)
+        shown = self._new(bread, run.agent_id, session)
+        shown.run = run
+        self._engine.soon(lambda: self._attach(shown, run.live))
+        self.follow(shown, run)
+        return shown
+
+    def known(self, run_id: str) -> Shown | None:
+        """A run that is shown already."""
+        return self._runs.get(run_id)
+
+    async def find(self, bread: Bread, name: str) -> Shown:
+        """Show a stored run, at work or not; on the engine thread.
+
+        Raises:
+            BreadError: `RUN_NOT_FOUND`.
+        """
+        row = await bread.find_run(name)
+        known = self._runs.get(row.id)
+        if known is not None:
+            return known
+        session = row.session_id if _is_name(row.session_id) else None
+        shown = self._new(bread, row.agent_id, session)
+        shown.begin(row.id, row.handle)
+        shown = self._runs.setdefault(row.id, shown)
+        for _ in range(_TRIES):
+            heard = len(shown.crumbs)
+            stored = await bread.crumbs(row.id)
+            at_work = bread.at_work(row.id)
+            if at_work or heard == len(shown.crumbs):
+                self._retell(shown, stored, at_work)
+                break
+        if any(one.id == row.id for one in await bread.interrupted()):
+            self._mark_interrupted(shown)
+        for form in tuple(shown.card.story.open_forms.values()):
+            await self._deeds[shown].arm(form.crumb.checkpoint_id)
+        return shown
+
+    def open(self, shown: Shown, cell: Cell, *, waiting_too: bool = True) -> Screen:
+        """Put a run's card into a cell; its picture follows when the run rests."""
+        screen = Screen(self._shell, cell, waiting_too=waiting_too)
+        deeds = self._deeds[shown]
+        with shown.lock:
+            shown.screens.append(screen)
+            if not shown.ended:
+                screen.open(lambda content: deeds.hear(screen, content))
+        self._tend(shown, screen)
+        return screen
+
+    def reopen(self, shown: Shown, cell: Cell) -> Screen:
+        """Put the whole card of a run into a cell, also when the run has ended."""
+        screen = Screen(self._shell, cell)
+        deeds = self._deeds[shown]
+        with shown.lock:
+            shown.screens.append(screen)
+            screen.open(lambda content: deeds.hear(screen, content))
+        self._tend(shown, screen)
+        return screen
+
+    def follow(self, shown: Shown, run: Run) -> None:
+        """Keep an eye on a run that goes on."""
+        shown.run = run
+        self.listen(shown.bread)
+        run.live.ended.add_done_callback(lambda _: shown.rest())
+
+    def listen(self, bread: Bread) -> None:
+        """Hear every crumb of a Bread instance, once."""
+        if bread not in self._heard:
+            self._heard[bread] = bread.on("crumb", self._accept)
+
+    # -- crumbs, on the engine thread --------------------------------------------------
+
+    def _new(self, bread: Bread, agent: str, session: str | None) -> Shown:
+        shown = Shown(bread, agent, session, self._pump)
+        self._deeds[shown] = Deeds(shown, self._engine, self, self._client)
+        self.listen(bread)
+        return shown
+
+    def _attach(self, shown: Shown, live: Live) -> None:
+        if not live.run_id:
+            self._starting.append((shown, live))
+            live.ended.add_done_callback(lambda _: self._unstart(live))
+            return
+        self._begin(shown, live)
+        for crumb in tuple(live.crumbs):
+            self._pass_on(shown, crumb)
+
+    def _unstart(self, live: Live) -> None:
+        self._starting = [item for item in self._starting if item[1] is not live]
+
+    def _begin(self, shown: Shown, live: Live) -> None:
+        shown.begin(live.run_id, live.handle)
+        self._runs[live.run_id] = shown
+
+    def _accept(self, crumb: Crumb) -> None:
+        shown = self._runs.get(crumb.run_id)
+        if shown is None:
+            begun = [i for i in self._starting if i[1].run_id == crumb.run_id]
+            if not begun:
+                return
+            shown, live = begun[0]
+            self._unstart(live)
+            self._begin(shown, live)
+        self._pass_on(shown, crumb)
+
+    def _pass_on(self, shown: Shown, crumb: Crumb) -> None:
+        shown.accept(crumb)
+        if isinstance(crumb, HumanRequired):
+            deeds, checkpoint_id = self._deeds[shown], crumb.checkpoint_id
+            self._engine.submit(lambda: deeds.arm(checkpoint_id))
+        elif isinstance(crumb, HumanResumed):
+            self._deeds[shown].resumed(crumb)
+        if isinstance(crumb, _RESTING):
+            self._engine.loop().call_later(0.1, shown.rest)
+        self._pump.touch(shown, text=isinstance(crumb, _TEXT))
+
+    def _retell(self, shown: Shown, stored: list[Crumb], at_work: list[Live]) -> None:
+        """Tell what is stored, then what the work under way has dropped since."""
+        live = tuple(at_work[0].crumbs) if at_work else ()
+        first = next((c.seq for c in live if c.seq is not None), None)
+        before = [c for c in stored if first is None or (c.seq or 0) < first]
+        shown.retell([*before, *live])
+
+    def _mark_interrupted(self, shown: Shown) -> None:
+        with shown.lock:
+            shown.card.story.interrupted()
+        text = (
+            "The kernel ended while this run worked. What finished is kept and is not "
+            f"repeated. Go on with `%bread recover {shown.handle}`."
+        )
+        shown.note("wait", "Interrupted", text)
+
+    # -- when --------------------------------------------------------------------------
+
+    def next_cell(self, cell_id: str | None) -> None:
+        """A cell begins: settle what has ended, and what this cell held before."""
+        for shown in tuple(self._runs.values()):
+            for screen in tuple(shown.screens):
+                if cell_id is not None and screen.cell.id == cell_id:
+                    screen.close()
+                    shown.screens.remove(screen)
+                elif shown.ended:
+                    screen.settle()
+            self._forget(shown)
+
+    def _tend(self, shown: Shown, screen: Screen) -> None:
+        """Look after a card now and then, until it is settled."""
+        loop = self._engine.loop()
+        self._engine.soon(
+            lambda: loop.call_later(_LOOK_SECONDS, self._look, shown, screen)
+        )
+
+    def _look(self, shown: Shown, screen: Screen) -> None:
+        now = monotonic()
+        unseen = not screen.greeted and now - screen.opened >= _UNSEEN_SECONDS
+        rested = shown.rested_at
+        over = shown.ended and rested is not None and now - rested >= _KEPT_SECONDS
+        if not screen.settled:
+            if unseen and shown.working:
+                screen.say(shown.line())
+            elif unseen or over:
+                screen.settle()
+        if screen.settled:
+            self._forget(shown)
+        else:
+            self._tend(shown, screen)
+
+    def _forget(self, shown: Shown) -> None:
+        """A run that is over and in nobody's sight needs no memory."""
+        over = shown.ended and all(screen.settled for screen in shown.screens)
+        if over:
+            self.drop(shown)
+
+    def drop(self, shown: Shown) -> None:
+        """Show a run no more; its cards are closed."""
+        for screen in shown.screens:
+            screen.settle()
+        self._runs.pop(shown.run_id, None)
+        self._deeds.pop(shown, None)
+        self._pump.forget(shown)
+
+    def close(self) -> None:
+        """Settle what has ended, and let go of everything."""
+        for shown in tuple(self._runs.values()):
+            for screen in shown.screens:
+                if shown.ended:
+                    screen.settle()
+                else:
+                    screen.close()
+        self._runs.clear()
+        for remove in self._heard.values():
+            remove()
+        self._heard.clear()
+
+    def _client(self) -> str | None:
+        """The page that the message at hand came from."""
+        kernel: Any = kernel_of(self._shell)
+        if kernel is None:
+            return None
+        header: object = kernel.get_parent().get("header")
+        match header:
+            case {"session": str() as session}:
+                return session
+            case _:
+                return None
+
+
+def _is_name(session_id: str) -> bool:
+    """Whether a person named this session; others have ids."""
+    return not (len(session_id) == 36 and session_id.count("-") == 4)
