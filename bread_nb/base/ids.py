@@ -7,10 +7,11 @@ pin both.
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 __all__ = ["monotonic", "new_id", "now_ms", "pinned", "short"]
 
@@ -19,21 +20,35 @@ def _wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _uuid7() -> str:
-    random = int.from_bytes(os.urandom(10), "big")
-    value = (now_ms() & ((1 << 48) - 1)) << 80
-    value |= 0x7 << 76
-    value |= ((random >> 64) & 0xFFF) << 64
-    value |= 0x2 << 62
-    value |= random & ((1 << 62) - 1)
-    text = f"{value:032x}"
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+_TAIL = (1 << 74) - 1
+
+
+@dataclass(slots=True)
+class _Maker:
+    """Makes ids that grow, those of one millisecond too."""
+
+    ms: int = -1
+    tail: int = 0
+    gate: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self) -> str:
+        ms = now_ms() & ((1 << 48) - 1)
+        with self.gate:
+            if ms == self.ms:
+                self.tail = (self.tail + 1) & _TAIL
+            else:
+                self.ms, self.tail = ms, int.from_bytes(os.urandom(10)) & (_TAIL >> 1)
+            tail = self.tail
+        value = ms << 80 | 0x7 << 76 | (tail >> 62) << 64
+        value |= 0x2 << 62 | tail & ((1 << 62) - 1)
+        text = f"{value:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 @dataclass(slots=True)
 class _Source:
     clock: Callable[[], int] = _wall_ms
-    make: Callable[[], str] = _uuid7
+    make: Callable[[], str] = field(default_factory=_Maker)
 
 
 _SOURCE = _Source()

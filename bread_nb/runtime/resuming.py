@@ -16,6 +16,7 @@ from bread_nb.base.wire import dumps, json_safe
 from bread_nb.crumbs import HumanResumed
 from bread_nb.errors import BreadError, Halt
 from bread_nb.messages import Usage
+from bread_nb.runtime.aftermath import ended_elsewhere
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.answers import (
     Approve,
@@ -84,6 +85,9 @@ async def reply_to(reply: Reply, kit: Kit, live: Live) -> Outcome:
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             return await _end_with(error, reply, kit, live)
         row = await kit.store.get(RunRow, row.id) or row
+        if row.status in ("stopped", "cancelled", "failed"):
+            drive = await load_drive(kit, row, reply.agent, live=live, ctx=reply.ctx)
+            return await ended_elsewhere(drive)
         taken = await take_over(kit, row, status="waiting", open=0)
         if taken is None:
             return await _still_waiting(row, scope)
@@ -256,9 +260,10 @@ async def _end_with(
     """The approved call ended the run: by a halt, a hook's error or a cancel."""
     row = await kit.store.get(RunRow, reply.row.id) or reply.row
     taken = await take_over(kit, row)
+    drive = await load_drive(kit, taken or row, reply.agent, live=live, ctx=reply.ctx)
     if taken is None:
-        raise error
-    drive = await load_drive(kit, taken, reply.agent, live=live, ctx=reply.ctx)
+        lost = error if isinstance(error, BreadError) else None
+        return await ended_elsewhere(drive, lost)
     if isinstance(error, Halt):
         return await end_halted(drive, error)
     if isinstance(error, asyncio.CancelledError):

@@ -17,6 +17,7 @@ from bread_nb.base.ids import now_ms
 from bread_nb.base.wire import canonical
 from bread_nb.errors import BreadError, Halt, ValidationError
 from bread_nb.messages import StopReason, Text, Usage, assistant, user
+from bread_nb.runtime.aftermath import ended_elsewhere
 from bread_nb.runtime.answer import read_output, repair_request
 from bread_nb.runtime.asking import ask_model
 from bread_nb.runtime.drive import Drive
@@ -63,13 +64,25 @@ async def drive_on(drive: Drive, short: ShortCircuit | None = None) -> Outcome:
             make of an `asyncio.CancelledError`.
     """
     try:
+        return await _to_an_end(drive, short)
+    except BreadError as error:
+        if error.code != "RUN_LOST":
+            raise
+        return await ended_elsewhere(drive, error)
+    finally:
+        if drive.row.status not in ("working", "waiting"):
+            drive.scope.kit.models.pop(drive.row.id, None)
+
+
+async def _to_an_end(drive: Drive, short: ShortCircuit | None) -> Outcome:
+    try:
         if short is not None:
             return await end_finished(drive, short.output)
         return await _turns(drive)
     except Halt as halt:
         return await end_halted(drive, halt)
     except asyncio.CancelledError:
-        await end_cancelled(drive)
+        await _cancelled(drive)
         raise
     except BreadError as error:
         if error.code != "RUN_LOST":
@@ -79,9 +92,15 @@ async def drive_on(drive: Drive, short: ShortCircuit | None = None) -> Outcome:
         fault = as_bread_error(error, "AGENT_ERROR", drive.scope.kit.redactor)
         await end_failed(drive, fault)
         raise fault from error
-    finally:
-        if drive.row.status not in ("working", "waiting"):
-            drive.scope.kit.models.pop(drive.row.id, None)
+
+
+async def _cancelled(drive: Drive) -> None:
+    """End as cancelled, unless the run is in other hands by now."""
+    try:
+        await end_cancelled(drive)
+    except BreadError as error:
+        if error.code != "RUN_LOST":
+            raise
 
 
 async def _turns(drive: Drive) -> Outcome:
