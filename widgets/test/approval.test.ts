@@ -367,6 +367,15 @@ test("arguments that changed in the store are asked anew", () => {
   assert.equal(isOff(rig.button("Approve")), true);
 });
 
+test("what the kernel adds to a form later is shown, and inert for a while", () => {
+  const rig = asked(form());
+  rig.kernel.frame([data("/b/t1b1/remember", REMEMBER)]);
+  rig.page.paint();
+  assert.match(rig.words(), /Do not ask again…/);
+  press(rig.button("Approve"));
+  assert.deepEqual(answers(rig), []);
+});
+
 test("an agent that was edited meanwhile is told, with what changed", () => {
   const changed = {
     text: "publisher was edited since it asked. It goes on with today's version.",

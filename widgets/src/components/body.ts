@@ -23,7 +23,9 @@ export class Body {
   }
 
   get empty(): boolean {
-    return this.#children.length === 0;
+    return this.#children.every(
+      ({ block }) => block instanceof Turn && block.blocks === 0,
+    );
   }
 
   place(children: readonly Placed[]): void {

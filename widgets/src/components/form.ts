@@ -38,11 +38,13 @@ export class FormBlock<T extends OpenForm> implements Block {
       this.#open.shell.renew(form);
       return;
     }
+    const known = this.#open?.shell.form.checkpoint === form.checkpoint;
     this.dispose();
     this.#open = this.#make(form);
     this.#open.shell.enable(this.#alive);
     setKids(this.node, [this.#open.shell.node]);
-    this.#host.announce(say("say.form", { agent: form.agent, tool: form.tool }));
+    if (!known)
+      this.#host.announce(say("say.form", { agent: form.agent, tool: form.tool }));
   }
 
   enable(alive: boolean): void {
@@ -56,7 +58,11 @@ export class FormBlock<T extends OpenForm> implements Block {
   }
 }
 
-/** Whether what is shown is still what is asked; then only the nonce is new. */
+/** Whether everything that is shown is the same; then only the nonce may be new. */
 function sameAsk(one: Form, other: Form): boolean {
-  return one.checkpoint === other.checkpoint && one.shown === other.shown;
+  return told(one) === told(other);
+}
+
+function told(form: Form): string {
+  return JSON.stringify({ ...form, nonce: "", of: 0, bulk: false });
 }
