@@ -132,6 +132,7 @@ async def end_failed(drive: Drive, error: BaseException) -> None:
         *withdrawn,
         drive.journal.release(),
         status="failed",
+        text="".join(drive.spoken) or drive.row.text,
         error={"code": info.code, "message": redact(info.message)},
     )
 

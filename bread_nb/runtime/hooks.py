@@ -176,7 +176,7 @@ async def guarded(
             wait, most = 0.0, attempt + 1
         elif used is None or tries >= used.attempts:
             return None
-        elif isinstance(answer, Retry) or _default_retry(used, error, policy):
+        elif _tried_again(answer, error, used, policy):
             wait, most = used.delay(tries, error), used.attempts + hook_retries
         else:
             return None
@@ -194,12 +194,18 @@ async def guarded(
         raise
 
 
-def _default_retry(
-    used: RetryPolicy, error: BreadError, policy: RetryPolicy | None
+def _tried_again(
+    answer: Retry | None,
+    error: BreadError,
+    used: RetryPolicy,
+    policy: RetryPolicy | None,
 ) -> bool:
+    """Whether a try is left for this: a hook's Retry counts where one is configured."""
     if policy is None:
         transient = isinstance(error, ProviderError | TimeoutError)
         return transient and error.retryable
+    if isinstance(answer, Retry):
+        return True
     if policy.retry_on == "any":
         return error.retryable or error.code in _UNMARKED
     return used.covers(error)
