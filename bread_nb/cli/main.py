@@ -10,17 +10,23 @@ import asyncio
 import inspect
 import os
 import sys
+import threading
 from collections.abc import Callable, Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from typing import Any, cast
 
 import click
 
 from bread_nb import __version__
+from bread_nb.base.ids import monotonic
 from bread_nb.cli.exits import FAULT, FINISHED, INTERRUPTED, USAGE
 from bread_nb.errors import BreadError, closest
 
 __all__ = ["main"]
+
+_SECONDS_FOR_TOOLS = 1.0
+_WORKERS = "bread-worker"
 
 _COMMANDS = {
     "run": ("commands", "Run an agent once."),
@@ -118,7 +124,13 @@ def _carried_out(arguments: Sequence[str] | None) -> int:
     )
     if inspect.iscoroutine(result) or callable(result):
         with asyncio.Runner() as runner:
-            result = _on(runner, result)
+            workers = ThreadPoolExecutor(thread_name_prefix=_WORKERS)
+            runner.get_loop().set_default_executor(workers)
+            try:
+                result = _on(runner, result)
+            except KeyboardInterrupt:
+                _leave_blocked_tools(workers)
+                raise
     sys.stdout.flush()
     return result if isinstance(result, int) else FINISHED
 
@@ -127,6 +139,22 @@ def _on(runner: asyncio.Runner, result: object) -> object:
     if inspect.iscoroutine(result):
         return runner.run(cast("Coroutine[Any, Any, object]", result))
     return cast("Callable[[asyncio.Runner], object]", result)(runner)
+
+
+def _leave_blocked_tools(workers: ThreadPoolExecutor) -> None:
+    """End the process at once when a tool on a worker thread does not stop.
+
+    Nothing is lost by it: the runs have ended and the store is closed.
+    """
+    workers.shutdown(wait=False, cancel_futures=True)
+    until = monotonic() + _SECONDS_FOR_TOOLS
+    for thread in threading.enumerate():
+        if not thread.name.startswith(_WORKERS):
+            continue
+        thread.join(max(until - monotonic(), 0))
+        if thread.is_alive():
+            sys.stdout.flush()
+            os._exit(INTERRUPTED)
 
 
 def _misused(error: click.UsageError) -> int:
