@@ -27,6 +27,7 @@ from bread_nb.runtime.answers import (
     form_changed,
     read_answer,
 )
+from bread_nb.runtime.drive import Drive
 from bread_nb.runtime.ending import (
     end_cancelled,
     end_failed,
@@ -49,6 +50,8 @@ from bread_nb.stores.records import Call, Checkpoint, Grant, RunRow
 from bread_nb.stores.store import Claim, Put, Step
 
 __all__ = ["Reply", "go_on", "not_open", "reply_to"]
+
+_ENDED = ("stopped", "cancelled", "failed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,25 +80,34 @@ async def reply_to(reply: Reply, kit: Kit, live: Live) -> Outcome:
         if settlement is None:
             return await _still_waiting(reply.row, scope)
         _, cancelled = await to_the_end(_claim(settlement, scope))
-        row = reply.row
         try:
             if cancelled:
                 raise asyncio.CancelledError
             await _carry_out(settlement, scope)
+            drive = await _driver(reply, kit, live)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             return await _end_with(error, reply, kit, live)
-        row = await kit.store.get(RunRow, row.id) or row
-        if row.status in ("stopped", "cancelled", "failed"):
-            drive = await load_drive(kit, row, reply.agent, live=live, ctx=reply.ctx)
-            return await ended_elsewhere(drive)
-        taken = await take_over(kit, row, status="waiting", open=0)
-        if taken is None:
+        if drive is None:
+            row = await kit.store.get(RunRow, reply.row.id) or reply.row
             return await _still_waiting(row, scope)
-        return await drive_on(
-            await load_drive(kit, taken, reply.agent, live=live, ctx=reply.ctx)
-        )
+        return await drive_on(drive)
     finally:
         _let_go(scope, live)
+
+
+async def _driver(reply: Reply, kit: Kit, live: Live) -> Drive | None:
+    """The driver that goes on with the run; None when something is open still.
+
+    Raises:
+        BreadError: `RUN_LOST` when the run was ended while the call was carried out.
+    """
+    row = await kit.store.get(RunRow, reply.row.id) or reply.row
+    if row.status in _ENDED:
+        raise _lost(row, "it was ended meanwhile")
+    taken = await take_over(kit, row, status="waiting", open=0)
+    if taken is None:
+        return None
+    return await load_drive(kit, taken, reply.agent, live=live, ctx=reply.ctx)
 
 
 async def go_on(
@@ -106,22 +118,33 @@ async def go_on(
     Raises:
         BreadError: `RUN_LOST` when another process was faster.
     """
-    taken = await take_over(kit, row)
+    taken, cancelled = await to_the_end(take_over(kit, row))
     if taken is None:
-        raise BreadError(
-            f"Run {row.handle} was taken up by somebody else.",
-            code="RUN_LOST",
-            why="another process was faster.",
-            do=f"%bread show {row.handle}",
-        )
-    drive = await load_drive(kit, taken, agent, live=live, ctx=ctx)
+        raise _lost(row, "another process was faster")
+    loading = load_drive(kit, taken, agent, live=live, ctx=ctx)
+    drive, again = await to_the_end(loading)
     live.run_id, live.handle = taken.id, taken.handle
     drive.scope.stream.taps.append(live)
     try:
+        if cancelled or again:
+            raise asyncio.CancelledError
         await recover(drive)
+    except asyncio.CancelledError:
+        await end_cancelled(drive)
+        raise
+    else:
         return await drive_on(drive)
     finally:
         _let_go(drive.scope, live)
+
+
+def _lost(row: RunRow, why: str) -> BreadError:
+    return BreadError(
+        f"Run {row.handle} was taken up by somebody else.",
+        code="RUN_LOST",
+        why=f"{why}.",
+        do=f"%bread show {row.handle}",
+    )
 
 
 def _let_go(scope: Scope, live: Live) -> None:
@@ -259,7 +282,7 @@ async def _end_with(
 ) -> Outcome:
     """The approved call ended the run: by a halt, a hook's error or a cancel."""
     row = await kit.store.get(RunRow, reply.row.id) or reply.row
-    taken = await take_over(kit, row)
+    taken = None if row.status in _ENDED else await take_over(kit, row)
     drive = await load_drive(kit, taken or row, reply.agent, live=live, ctx=reply.ctx)
     if taken is None:
         lost = error if isinstance(error, BreadError) else None
