@@ -91,7 +91,7 @@ export class Channel {
       sent.cancel.push(this.#page.later(ANSWER_WITHIN, lost));
     }
     const message = { version: "v0.9", action: this.#message(action) };
-    this.#post({ t: "action", id, message });
+    this.#post({ t: "action", id, view: this.#view, message });
   }
 
   /** The kernel is known to be gone. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { diffArguments, diffLines } from "../src/diff.ts";
 import { age, clock, count, took, wordCount } from "../src/format.ts";
@@ -147,4 +148,14 @@ test("a theme that changes is followed until the view goes", async () => {
   await Promise.resolve();
   assert.equal(card.dataset["theme"], "dark");
   assert.equal(document.documentElement.style.colorScheme, "");
+});
+
+test("no sentence of the catalogue is left unsaid", () => {
+  const { view } = JSON.parse(readFileSync("../bread_nb/a2ui/words.json", "utf8"));
+  const names = readdirSync("src", { recursive: true, encoding: "utf8" });
+  const sources = names.filter((name) => name.endsWith(".ts"));
+  const code = sources.map((name) => readFileSync(join("src", name), "utf8")).join();
+  const made = ["outcome.happened", "outcome.run", "outcome.failed"];
+  const unsaid = Object.keys(view).filter((word) => !code.includes(`"${word}"`));
+  assert.deepEqual(unsaid, made);
 });

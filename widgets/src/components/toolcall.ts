@@ -70,7 +70,7 @@ export class ToolCall implements Block {
   constructor(host: Host) {
     this.#host = host;
     this.#fold = new Fold({ fill: () => this.#fill() });
-    const end = el("span", "b-end", this.#decision, this.#tag, " ", this.#time);
+    const end = el("span", "b-end", this.#decision, " ", this.#tag, " ", this.#time);
     const { head } = this.#fold;
     head.append(this.#name, this.#hint, end, this.#first, this.#meter.node);
     this.node = this.#fold.node;
