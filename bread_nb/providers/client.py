@@ -173,6 +173,7 @@ async def exchange(
                         yield delta
         await _drain(response)
     finally:
+        pace.close()
         await response.aclose()
     closing = parser.close()
     if closing is None:

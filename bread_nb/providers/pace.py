@@ -64,7 +64,11 @@ def _seconds(settings: Mapping[str, JsonValue], name: str, default: float) -> fl
 
 
 class Pace:
-    """The clock of one answer."""
+    """The clock of one answer, until `close` or a wait that fails.
+
+    One timer watches all waits of the answer. It is set again when it rings too early
+    or would ring too late, not at each wait.
+    """
 
     def __init__(self, waits: Waits, host: str) -> None:
         self._waits = waits
@@ -73,11 +77,21 @@ class Pace:
         self._end = start + waits.deadline
         self._idle = waits.first_event
         self._limit = start + waits.first_event
+        self._due = math.inf
+        self._timer: asyncio.TimerHandle | None = None
+        self._waiting: asyncio.Task[object] | None = None
+        self._rang = False
 
     def event(self) -> None:
         """An event came; the wait for the next one begins."""
         self._idle = self._waits.idle
         self._limit = monotonic() + self._idle
+
+    def close(self) -> None:
+        """Nothing is waited for any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     async def wait(self, step: Awaitable[T]) -> T:
         """The result of `step`, when it comes in time.
@@ -85,15 +99,40 @@ class Pace:
         Raises:
             TimeoutError: `ETIMEDOUT`, retryable, or `EDEADLINE`.
         """
-        limit = min(self._limit, self._end)
-        if limit == math.inf:
-            return await step
+        task = self._waiting = asyncio.current_task()
+        assert task is not None
+        before = task.cancelling()
+        if self._timer is None or self._limit < self._due:
+            self._set()
         try:
-            async with asyncio.timeout(max(0.0, limit - monotonic())):
-                return await step
-        except TimeoutError:
-            pass
-        raise self._tripped(limit)
+            return await step
+        except BaseException as error:
+            self.close()
+            late = self._rang and isinstance(error, asyncio.CancelledError)
+            if not late or task.uncancel() > before:
+                raise
+        finally:
+            self._waiting = None
+        raise self._tripped(min(self._limit, self._end))
+
+    def _set(self) -> None:
+        """Ring when the time is over, as far as is known now."""
+        self.close()
+        self._due = min(self._limit, self._end)
+        if self._due < math.inf:
+            loop = asyncio.get_running_loop()
+            rest = max(0.0, self._due - monotonic())
+            self._timer = loop.call_later(rest, self._ring)
+
+    def _ring(self) -> None:
+        self._timer = None
+        if self._waiting is None:
+            return
+        if monotonic() < min(self._limit, self._end):
+            self._set()
+        else:
+            self._rang = True
+            self._waiting.cancel()
 
     def _tripped(self, limit: float) -> errors.TimeoutError:
         if limit == self._end:
