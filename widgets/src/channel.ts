@@ -11,6 +11,11 @@ import type { Page } from "./page.ts";
 
 export const ANSWER_WITHIN = 2000;
 export const FALLBACK_AFTER = 1000;
+/**
+ * When a first hello is said again. JupyterLab opens the way past a running cell with
+ * the widget, and a hello that is quicker waits for the end of the cell.
+ */
+const SAID_AGAIN = [300, 1000] as const;
 const SLOW_RESULT = 10_000;
 const MISSED_EVERY = 1000;
 
@@ -68,11 +73,16 @@ export class Channel {
   /** Ask for a snapshot or for the frames that are missing. */
   hello(): void {
     this.#asking?.();
-    this.#asking = this.#page.later(ANSWER_WITHIN, () => {
+    const say = () => this.#post({ t: "hello", view: this.#view, last: this.#last });
+    const repeats = this.#last === -1 ? SAID_AGAIN : [];
+    const timers = repeats.map((ms) => this.#page.later(ms, say));
+    const silent = () => {
       this.#asking = null;
       this.#receiver.alive(false);
-    });
-    this.#post({ t: "hello", view: this.#view, last: this.#last });
+    };
+    timers.push(this.#page.later(ANSWER_WITHIN, silent));
+    this.#asking = () => timers.forEach((cancel) => cancel());
+    say();
   }
 
   /** Send an action; `urgent` is tried when it is not acknowledged in one second. */

@@ -32,11 +32,23 @@ test("a hello without an answer for two seconds shows a card without a kernel", 
   assert.match(rig.one("[role=alert]").textContent ?? "", /No kernel/);
 });
 
+test("a first hello is said again, in case it went out before there was a way in", () => {
+  const rig = open();
+  rig.page.pass(300);
+  assert.equal(rig.kernel.hellos().length, 2);
+  const views = new Set(rig.kernel.hellos().map((hello) => hello["view"]));
+  assert.equal(views.size, 1);
+  rig.kernel.snapshot(WORKING);
+  rig.page.pass(5000);
+  assert.equal(rig.kernel.hellos().length, 2);
+});
+
 test("Try again asks again, and any answer brings the card back", () => {
   const rig = open();
   rig.page.pass(2000);
+  const before = rig.kernel.hellos().length;
   press(rig.button("Try again"));
-  assert.equal(rig.kernel.hellos().length, 2);
+  assert.equal(rig.kernel.hellos().length, before + 1);
   rig.kernel.snapshot(WORKING);
   rig.page.paint();
   assert.doesNotMatch(rig.words(), /No kernel/);
