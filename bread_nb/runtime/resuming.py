@@ -37,12 +37,13 @@ from bread_nb.runtime.ending import (
 from bread_nb.runtime.execute import Done, Go, Wait, consider, settled
 from bread_nb.runtime.grants import grant_for
 from bread_nb.runtime.journal import store_crumbs
+from bread_nb.runtime.keeping import settle_call
 from bread_nb.runtime.outcome import Outcome, PendingCall, Suspended
 from bread_nb.runtime.pending import notify, question, stage_question
 from bread_nb.runtime.recovery import load_drive, recover, scope_of, take_over
 from bread_nb.runtime.results import refusal_text
 from bread_nb.runtime.run import Live
-from bread_nb.runtime.runner import drive_on, mark_running, run_together, settle_call
+from bread_nb.runtime.runner import drive_on, mark_running, run_together
 from bread_nb.runtime.scope import Kit, Scope
 from bread_nb.runtime.steady import to_the_end
 from bread_nb.runtime.toolbox import Toolbox, assemble

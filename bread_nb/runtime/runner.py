@@ -7,6 +7,7 @@ Both end in the same turn loop.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
@@ -34,16 +35,17 @@ from bread_nb.runtime.ending import (
 )
 from bread_nb.runtime.execute import Done, Go, Wait, carry_out, decide
 from bread_nb.runtime.hooks import Recovered, as_bread_error
+from bread_nb.runtime.keeping import Results, settle_call
 from bread_nb.runtime.outcome import Outcome, Stopped
 from bread_nb.runtime.pending import notify, question, stage_question
 from bread_nb.runtime.scope import Scope
 from bread_nb.runtime.toolbox import Toolbox, assemble
 from bread_nb.runtime.turn import Turn
 from bread_nb.stores.records import Call, Checkpoint, RunRow
-from bread_nb.stores.store import Add, Claim, Put, Step
+from bread_nb.stores.store import Add, Put, Step
 from bread_nb.tools.lifecycle import ShortCircuit
 
-__all__ = ["drive_on", "mark_running", "run_together", "settle_call"]
+__all__ = ["drive_on", "mark_running", "run_together"]
 
 _BOUNDS: dict[StopReason, str] = {
     "max_tokens": "truncated:max_tokens",
@@ -166,12 +168,11 @@ async def _keep_intents(drive: Drive, turn: Turn, spent: dict[str, JsonValue]) -
     """One commit: the message, and an intent for each of its calls."""
     row, scope = drive.row, drive.scope
     number = row.turn + 1
-    calls: dict[str, JsonValue] = {**row.calls}
+    made = turn.message.calls
+    counts = Counter(row.calls)
+    counts.update(call.name for call in made)
     intents: list[Call] = []
-    for index, call in enumerate(turn.message.calls):
-        calls[call.name] = row.calls.get(call.name, 0) + sum(
-            earlier.name == call.name for earlier in turn.message.calls[: index + 1]
-        )
+    for index, call in enumerate(made):
         intent = Call(
             id=f"{row.id}/{number}/{index}",
             run_id=row.id,
@@ -190,7 +191,7 @@ async def _keep_intents(drive: Drive, turn: Turn, spent: dict[str, JsonValue]) -
     drive.calls = intents
     await drive.journal.commit(
         *(Put(intent) for intent in intents),
-        calls=calls,
+        calls=dict(counts),
         open=len(intents) + 1,
         **spent,
     )
@@ -270,10 +271,11 @@ async def _decide_and_run(
 
 async def run_together(going: Sequence[Go], scope: Scope) -> list[Call]:
     """Run calls at once; each result is kept as it arrives."""
+    results = Results(scope.store)
 
     async def one(go: Go) -> Call:
         done = await carry_out(go, scope)
-        await scope.store.atomic(*settle_call(done, was="running"))
+        await results.keep(done)
         return done
 
     try:
@@ -285,23 +287,8 @@ async def run_together(going: Sequence[Go], scope: Scope) -> list[Call]:
 
 
 def _note(drive: Drive, call: Call) -> None:
-    drive.calls = [call if known.id == call.id else known for known in drive.calls]
-
-
-def settle_call(call: Call, *, was: str = "ready") -> list[Step]:
-    """The steps that keep a call's result and close it."""
-    change: dict[str, JsonValue] = {
-        "status": "done",
-        "args": call.args,
-        "result": call.result,
-        "failed": call.failed,
-        "refused_by": call.refused_by,
-        "ended_at": call.ended_at,
-    }
-    return [
-        Claim(Call, call.id, {"status": was}, change),
-        Add(RunRow, call.run_id, "open", -1),
-    ]
+    """Know a call as it is now; the calls of a turn stand in their order."""
+    drive.calls[call.index] = call
 
 
 def mark_running(call: Call, scope: Scope) -> Call:
