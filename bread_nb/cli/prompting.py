@@ -46,8 +46,10 @@ def read_line(prompt: str) -> str:
     Raises:
         EOFError: At the end of what is typed.
     """
-    if sys.stdin.isatty():
+    if sys.stdin.isatty() and sys.stdout.isatty():
         return input(prompt)
+    if sys.stdin.isatty():
+        click.echo(prompt, nl=False, err=True)
     line = sys.stdin.readline()
     if not line:
         raise EOFError

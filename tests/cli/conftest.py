@@ -1,9 +1,20 @@
-"""A project with a publisher that asks before it publishes, and a plain writer."""
+"""A project with a publisher that asks before it publishes, and a plain writer.
 
+`apart` runs each command in a process of its own; `project` runs them here, which is
+quicker, each on an instance of its own all the same.
+"""
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from fixtures.projects import Project
+from fixtures.projects import QUIET, Project, Said
+
+from bread_nb.cli.main import main
 
 SCRIPT = """
     - deltas: ["The post ", "is ready."]
@@ -32,9 +43,49 @@ PUBLISH = """
 """
 
 
+@dataclass(frozen=True)
+class NearProject(Project):
+    """A project whose commands run in this process."""
+
+    patch: pytest.MonkeyPatch
+    capture: pytest.CaptureFixture[str]
+
+    def bread(
+        self, *arguments: str, stdin: str | None = None, **variables: str
+    ) -> Said:
+        """Run `bread` in the project, in this process."""
+        with self.patch.context() as patch:
+            patch.chdir(self.root)
+            patch.setattr(sys, "stdin", io.StringIO(stdin or ""))
+            for name, value in variables.items():
+                patch.setenv(name, value)
+            self.capture.readouterr()
+            code = main(arguments)
+            out, err = self.capture.readouterr()
+        return Said(code, out, err)
+
+
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
-    made = Project(tmp_path.resolve())
+def apart(tmp_path: Path) -> Project:
+    return furnished(Project(tmp_path.resolve()))
+
+
+@pytest.fixture
+def project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Project]:
+    for name in tuple(os.environ):
+        if name.startswith(QUIET):
+            monkeypatch.delenv(name)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield furnished(NearProject(tmp_path.resolve(), monkeypatch, capsys))
+    for name in tuple(sys.modules):
+        if name.startswith("_bread"):
+            del sys.modules[name]
+
+
+def furnished(made: Project) -> Project:
+    """The project with its two agents and their scripts."""
     made.agent("publisher", PUBLISHER, tools__publish=PUBLISH)
     made.agent("writer")
     made.write({"publish.yaml": SCRIPT, "script.yaml": "- A loaf of rye.\n"})

@@ -18,8 +18,8 @@ from bread_nb.crumbs import HumanRequired, RunStart, TextDelta, from_wire
 KEY = "made-up-" + "k3y" * 11
 
 
-def test_a_finished_run_prints_its_answer_alone_and_exits_0(project: Project):
-    said = project.bread("run", "writer", "Write about rye.")
+def test_a_finished_run_prints_its_answer_alone_and_exits_0(apart: Project):
+    said = apart.bread("run", "writer", "Write about rye.")
     assert (said.code, said.out, said.err) == (0, "A loaf of rye.\n", "")
 
 
@@ -28,12 +28,12 @@ def test_each_turn_begins_on_a_line_of_its_own(project: Project):
     assert (said.code, said.out) == (0, "The post is ready.\nIt is out.\n")
 
 
-def test_text_is_there_before_the_run_ends(project: Project):
-    gate = project.root / "gate"
+def test_text_is_there_before_the_run_ends(apart: Project):
+    gate = apart.root / "gate"
     os.mkfifo(gate)
-    project.agent("publisher", tools__publish=_blocked_tool(gate))
-    project.write({"script.yaml": (project.root / "publish.yaml").read_text()})
-    with _started(project, "run", "publisher", "Go.") as process:
+    apart.agent("publisher", tools__publish=_blocked_tool(gate))
+    apart.write({"script.yaml": (apart.root / "publish.yaml").read_text()})
+    with _started(apart, "run", "publisher", "Go.") as process:
         assert process.stdout is not None
         first = process.stdout.read(len("The post is ready."))
         gate.write_text("open")
@@ -55,16 +55,16 @@ def test_an_unknown_agent_is_three_lines_on_stderr_and_exits_1(project: Project)
     ]
 
 
-def test_a_broken_agent_exits_1_and_the_others_run(project: Project):
-    project.agent("triage", "\n\nagent = Agent(\n")
-    said = project.bread("run", "triage", "x")
+def test_a_broken_agent_exits_1_and_the_others_run(apart: Project):
+    apart.agent("triage", "\n\nagent = Agent(\n")
+    said = apart.bread("run", "triage", "x")
     assert said.code == 1
     assert said.err.splitlines() == [
         "agents/triage/agent.py line 1 does not parse. [AGENT_BROKEN]",
         "  why  '(' was never closed.",
         "  do   mend line 1; the next run reads it again. The other 2 agents work",
     ]
-    assert project.bread("run", "writer", "x").code == 0
+    assert apart.bread("run", "writer", "x").code == 0
 
 
 def test_a_fault_of_the_model_exits_1_and_keeps_what_was_said(project: Project):
@@ -96,21 +96,21 @@ def test_wrong_use_is_three_lines_and_exits_2(
     assert lines[2].startswith("  do   bread ")
 
 
-def test_a_run_that_waits_says_how_to_answer_and_exits_3(project: Project):
-    said = project.bread("run", "publisher", "Go.")
+def test_a_run_that_waits_says_how_to_answer_and_exits_3(apart: Project):
+    said = apart.bread("run", "publisher", "Go.")
     assert (said.code, said.out) == (3, "The post is ready.\n")
     assert said.err.splitlines() == [
         'publisher-1.a waits for a person: publish  title="Rye", token="••••"',
         "  do   bread resume publisher-1.a --approve",
     ]
-    assert ledger(project) == []
+    assert ledger(apart) == []
 
 
-def test_a_run_that_is_stopped_at_a_bound_exits_4(project: Project):
+def test_a_run_that_is_stopped_at_a_bound_exits_4(apart: Project):
     text = 'from bread_nb import Agent\nagent = Agent(model="scripted:a.yaml", steps=1)'
-    project.agent("baker", text)
-    project.write({"a.yaml": "- calls: [{name: tool_bake, args: {}}]\n"})
-    said = project.bread("run", "baker", "x")
+    apart.agent("baker", text)
+    apart.write({"a.yaml": "- calls: [{name: tool_bake, args: {}}]\n"})
+    said = apart.bread("run", "baker", "x")
     assert said.code == 4
     assert said.err.splitlines()[0] == (
         "baker-1 stopped: max_steps. What it did is kept."
@@ -120,10 +120,10 @@ def test_a_run_that_is_stopped_at_a_bound_exits_4(project: Project):
 # -- input -------------------------------------------------------------------------
 
 
-def test_the_input_comes_whole_from_stdin(project: Project):
+def test_the_input_comes_whole_from_stdin(apart: Project):
     text = "{}$5%</script>\u202e🍞\\n\n" * 40_000
-    assert project.bread("run", "writer", "-", stdin=text).code == 0
-    exported = project.bread("export", "last").out.splitlines()
+    assert apart.bread("run", "writer", "-", stdin=text).code == 0
+    exported = apart.bread("export", "last").out.splitlines()
     start = from_wire(json.loads(exported[0]))
     assert isinstance(start, RunStart)
     assert start.input == text
@@ -331,12 +331,12 @@ def test_a_key_in_a_fault_is_nowhere_to_be_found(project: Project):
 # -- leaving -----------------------------------------------------------------------
 
 
-def test_ctrl_c_ends_the_run_whole_even_while_a_tool_does_not_stop(project: Project):
-    gate = project.root / "gate"
+def test_ctrl_c_ends_the_run_whole_even_while_a_tool_does_not_stop(apart: Project):
+    gate = apart.root / "gate"
     os.mkfifo(gate)
-    project.agent("publisher", tools__publish=_blocked_tool(gate))
-    project.write({"script.yaml": (project.root / "publish.yaml").read_text()})
-    with _started(project, "run", "publisher", "Go.", "--jsonl") as process:
+    apart.agent("publisher", tools__publish=_blocked_tool(gate))
+    apart.write({"script.yaml": (apart.root / "publish.yaml").read_text()})
+    with _started(apart, "run", "publisher", "Go.", "--jsonl") as process:
         assert process.stdout is not None
         while '"tool:call"' not in process.stdout.readline():
             assert process.poll() is None
@@ -347,17 +347,17 @@ def test_ctrl_c_ends_the_run_whole_even_while_a_tool_does_not_stop(project: Proj
         "Stopped by you. [RUN_CANCELLED]",
         "  do   next message goes on from here; bread show publisher-1",
     ]
-    assert "publisher-1  stopped" in project.bread("runs").out
+    assert "publisher-1  stopped" in apart.bread("runs").out
 
 
-def test_a_reader_that_leaves_is_no_fault(project: Project):
-    project.bread("run", "writer", "x")
-    command = " ".join(f"'{word}'" for word in project.command("export"))
+def test_a_reader_that_leaves_is_no_fault(apart: Project):
+    apart.bread("run", "writer", "x")
+    command = " ".join(f"'{word}'" for word in apart.command("export"))
     done = subprocess.run(
         f"{command} | true",
         shell=True,
-        cwd=project.root,
-        env=project.environment(),
+        cwd=apart.root,
+        env=apart.environment(),
         capture_output=True,
         text=True,
         timeout=SECONDS,
@@ -366,13 +366,13 @@ def test_a_reader_that_leaves_is_no_fault(project: Project):
     assert done.stderr == ""
 
 
-def test_help_is_quick_because_nothing_heavy_is_imported(project: Project):
+def test_help_is_quick_because_nothing_heavy_is_imported(apart: Project):
     script = (
         "import sys; from bread_nb.cli.main import main; main(['--help']); "
         "print(sorted({'pydantic', 'yaml', 'sqlite3', 'httpx2'} & set(sys.modules)))"
     )
     done = subprocess.run(
-        [project.command()[0], "-c", script],
+        [apart.command()[0], "-c", script],
         capture_output=True,
         text=True,
         timeout=SECONDS,

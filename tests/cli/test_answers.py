@@ -1,0 +1,192 @@
+"""Waiting calls answered from other processes: `resume`, `recover`, `cancel`."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+from cli.conftest import ledger
+from fixtures.projects import SECONDS, Project, Said
+
+SEVERAL = """
+    - calls:
+      - {name: tool_publish, args: {title: Rye}}
+      - {name: tool_publish, args: {title: Oat}}
+    - Both are settled.
+"""
+
+
+def crumbs(project: Project, kind: str) -> list[dict[str, object]]:
+    lines = project.bread("export", "publisher-1").out.splitlines()
+    return [crumb for crumb in map(json.loads, lines) if crumb["type"] == kind]
+
+
+@pytest.fixture
+def waiting(project: Project) -> Project:
+    """A project whose publisher waits for consent, its process long gone."""
+    assert project.bread("run", "publisher", "Go.").code == 3
+    return project
+
+
+def test_consent_from_another_process_runs_the_call_once(apart: Project):
+    assert apart.bread("run", "publisher", "Go.").code == 3
+    said = apart.bread("resume", "publisher-1.a", "--approve")
+    assert (said.code, said.out, said.err) == (0, "It is out.\n", "")
+    assert apart.bread("resume", "publisher-1.a", "--approve").code == 1
+    assert ledger(apart) == ["Rye"]
+
+
+@pytest.mark.parametrize("name", ["publisher-1.a", "publisher-1", "last"])
+def test_a_call_is_answered_once_by_any_of_its_names(waiting: Project, name: str):
+    said = waiting.bread("resume", name, "--approve")
+    assert (said.code, said.out, said.err) == (0, "It is out.\n", "")
+    again = waiting.bread("resume", "publisher-1.a", "--approve")
+    assert (again.code, again.out) == (1, "")
+    assert again.error()[0].endswith("[CHECKPOINT_NOT_FOUND]")
+    assert again.error()[1] == "  why  publisher-1.a is not open any more: Approved."
+    assert ledger(waiting) == ["Rye"]
+
+
+def test_a_refusal_tells_the_agent_why(waiting: Project):
+    said = waiting.bread("resume", "publisher-1", "--deny", "too long")
+    assert (said.code, said.out) == (0, "It is out.\n")
+    (resumed,) = crumbs(waiting, "human:resumed")
+    assert resumed["response"] == {
+        "approved": False,
+        "declined": True,
+        "reason": "too long",
+    }
+    assert ledger(waiting) == []
+
+
+def test_a_refusal_needs_no_reason(waiting: Project):
+    assert waiting.bread("resume", "publisher-1", "--deny").code == 0
+    assert ledger(waiting) == []
+
+
+def test_only_true_is_consent(waiting: Project):
+    answer = json.dumps({"approved": "true"})
+    assert waiting.bread("resume", "publisher-1", "--answer", answer).code == 0
+    assert ledger(waiting) == []
+
+
+def test_edited_arguments_are_what_runs(waiting: Project):
+    answer = json.dumps({"approved": True, "args": {"title": "Oat"}})
+    assert waiting.bread("resume", "publisher-1", "--answer", answer).code == 0
+    assert ledger(waiting) == ["Oat"]
+
+
+def test_an_edit_that_does_not_fit_leaves_the_call_waiting(waiting: Project):
+    answer = json.dumps({"approved": True, "args": {"titel": "Oat"}})
+    said = waiting.bread("resume", "publisher-1", "--answer", answer)
+    assert said.code == 1
+    assert said.error()[0] == "This does not answer publisher-1.a. [INVALID_ANSWER]"
+    assert waiting.bread("resume", "publisher-1", "--approve").code == 0
+
+
+def test_several_calls_are_answered_in_any_order(project: Project):
+    project.write({"publish.yaml": SEVERAL})
+    assert project.bread("run", "publisher", "Go.").code == 3
+    both = project.bread("resume", "publisher-1", "--approve")
+    assert both.error()[0].endswith("[SEVERAL_PENDING]")
+    first = project.bread("resume", "publisher-1.b", "--approve")
+    assert (first.code, first.out) == (3, "")
+    assert first.err.startswith("publisher-1.a waits for a person")
+    second = project.bread("resume", "publisher-1.a", "--deny")
+    assert (second.code, second.out) == (0, "Both are settled.\n")
+    assert ledger(project) == ["Oat"]
+
+
+def test_without_an_answer_and_nobody_there_it_says_what_to_type(waiting: Project):
+    said = waiting.bread("resume", "publisher-1")
+    assert said.code == 2
+    assert said.error()[2] == "  do   bread resume publisher-1.a --approve"
+
+
+def test_answers_that_exclude_each_other_are_wrong_use(waiting: Project):
+    said = waiting.bread("resume", "publisher-1", "--approve", "--deny", "no")
+    assert said.code == 2
+    assert waiting.bread("resume", "publisher-1", "--approve").code == 0
+
+
+def test_an_edited_tool_is_asked_about_anew(waiting: Project):
+    path = waiting.root / "agents/publisher/tools/publish.py"
+    path.write_text(path.read_text() + "\nMORE = 1\n")
+    said = waiting.bread("resume", "publisher-1", "--approve")
+    assert (said.code, ledger(waiting)) == (3, [])
+    assert waiting.bread("resume", "publisher-1", "--approve").code == 0
+    assert ledger(waiting) == ["Rye"]
+
+
+def test_a_broken_agent_leaves_its_call_waiting(waiting: Project):
+    path = waiting.root / "agents/publisher/agent.py"
+    text = path.read_text()
+    path.write_text("agent = (")
+    said = waiting.bread("resume", "publisher-1", "--approve")
+    assert (said.code, said.error()[0].endswith("[AGENT_BROKEN]")) == (1, True)
+    path.write_text(text)
+    assert waiting.bread("resume", "publisher-1", "--approve").code == 0
+
+
+def test_a_session_that_waits_takes_no_new_message(project: Project):
+    first = project.bread("run", "publisher", "Go.", "--session", "blog")
+    again = project.bread("run", "publisher", "Go on.", "--session", "blog")
+    assert (first.code, again.code) == (3, 1)
+    assert again.error()[0] == "Session 'blog' waits for you. [SESSION_WAITING]"
+
+
+def test_a_run_that_waits_can_be_ended(waiting: Project):
+    said = waiting.bread("cancel", "publisher-1")
+    assert (said.code, said.err) == (0, "publisher-1 is ended. Its history is whole.\n")
+    assert waiting.bread("pending").out == "No run waits for you.\n"
+    assert waiting.bread("cancel", "publisher-1").error()[0].endswith("[RUN_ENDED]")
+
+
+def killed(project: Project) -> Said:
+    """A run whose process was killed in the middle of its tool."""
+    gate = project.root / "gate"
+    os.mkfifo(gate)
+    tool = """
+        from bread_nb import tool
+
+        @tool
+        def publish(title: str, token: str = "") -> str:
+            return open("gate").read()
+    """
+    project.write({"agents/publisher/tools/publish.py": tool})
+    process = subprocess.Popen(
+        project.command("run", "publisher", "Go.", "--approve", "--jsonl"),
+        cwd=project.root,
+        env=project.environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        assert process.stdout is not None
+        while '"tool:call"' not in process.stdout.readline():
+            assert process.poll() is None
+        process.send_signal(signal.SIGKILL)
+        process.wait(SECONDS)
+    return project.bread("pending")
+
+
+def test_a_killed_run_is_listed_and_asks_what_happened(apart: Project):
+    listed = killed(apart)
+    row = listed.out.splitlines()[1].split()
+    assert row[:3] == ["publisher-1", "publisher", "interrupted"]
+    assert listed.out.splitlines()[1].endswith("bread recover publisher-1")
+    recovered = apart.bread("recover", "publisher-1")
+    assert recovered.code == 3
+    assert "publisher-1.a waits for a person: publish" in recovered.err
+    asked = apart.bread("pending").out.splitlines()[1]
+    assert "publish ?" in asked
+    happened = json.dumps({"happened": True, "result": "published Rye"})
+    said = apart.bread("resume", "publisher-1.a", "--answer", happened)
+    assert (said.code, said.out) == (0, "It is out.\n")
+
+
+def test_with_nothing_interrupted_there_is_nothing_to_recover(project: Project):
+    said = project.bread("recover")
+    assert (said.code, said.err) == (0, "No run was interrupted.\n")
