@@ -14,10 +14,9 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any, Protocol, cast
 
-from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, create_model
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, create_model
 from pydantic import ValidationError as PydanticError
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
-from pydantic.fields import FieldInfo
 
 from bread_nb.base.wire import dumps, json_safe
 from bread_nb.errors import BreadError, ValidationError
@@ -64,7 +63,9 @@ class Schema:
     def __init__(self, source: object) -> None:
         self.source = source
         self.foreign = isinstance(source, Mapping)
-        if not self.foreign:
+        if self.foreign:
+            self._validator = _validator_of(self.json)
+        else:
             try:
                 self._adapter: TypeAdapter[Any] = TypeAdapter(cast("Any", source))
             except (PydanticSchemaGenerationError, PydanticUserError) as error:
@@ -98,7 +99,7 @@ class Schema:
             ValidationError: With one line a problem.
         """
         if self.foreign:
-            _check_foreign(self.json, value)
+            _check_foreign(self._validator, value)
             return value
         try:
             return self._adapter.validate_python(value)
@@ -133,20 +134,18 @@ def arguments_of(fn: Callable[..., object], *, skip: frozenset[str]) -> Schema:
     """
     hints = annotations_of(fn)
     fields: dict[str, Any] = {}
-    for name, parameter in inspect.signature(fn).parameters.items():
+    for index, (name, parameter) in enumerate(inspect.signature(fn).parameters.items()):
         if name in skip:
             continue
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise _bad_parameter(fn, name, "*args and **kwargs have no schema")
         if parameter.kind is parameter.POSITIONAL_ONLY:
             raise _bad_parameter(fn, name, "positional-only parameters have no name")
-        fields[name] = _field(hints.get(name, Any), parameter.default)
+        fields[f"p{index}"] = _field(name, hints.get(name, Any), parameter.default)
     try:
         model = create_model(
             fn.__name__,
-            __config__=ConfigDict(
-                extra="forbid", arbitrary_types_allowed=False, protected_namespaces=()
-            ),
+            __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False),
             **fields,
         )
         return ArgumentSchema(model)
@@ -155,12 +154,19 @@ def arguments_of(fn: Callable[..., object], *, skip: frozenset[str]) -> Schema:
 
 
 class ArgumentSchema(Schema):
-    """A function's arguments: validated to a mapping of keyword arguments."""
+    """A function's arguments: validated to a mapping of keyword arguments.
+
+    The model's fields are numbered and the parameters are their aliases, so that a
+    parameter may have any name, `schema` and `_hidden` too.
+    """
 
     def validate(self, value: object) -> dict[str, object]:
         """Keyword arguments of the right types, defaults filled in."""
         model = cast("BaseModel", super().validate(value))
-        return {name: getattr(model, name) for name in type(model).model_fields}
+        return {
+            info.alias or name: getattr(model, name)
+            for name, info in type(model).model_fields.items()
+        }
 
     @cached_property
     def json(self) -> JsonSchema:
@@ -178,7 +184,11 @@ def annotations_of(fn: Callable[..., object]) -> dict[str, Any]:
     try:
         return typing.get_type_hints(fn, include_extras=True)
     except NameError:
-        return typing.get_type_hints(fn, localns=_callers_names(), include_extras=True)
+        names = _callers_names()
+    try:
+        return typing.get_type_hints(fn, localns=names, include_extras=True)
+    except NameError as error:
+        raise _bad_parameter(fn, "", str(error)) from None
 
 
 def _callers_names() -> dict[str, Any]:
@@ -190,12 +200,9 @@ def _callers_names() -> dict[str, Any]:
     return names
 
 
-def _field(annotation: object, default: object) -> tuple[Any, Any]:
-    if default is inspect.Parameter.empty:
-        return annotation, ...
-    if isinstance(default, FieldInfo):
-        return annotation, default
-    return annotation, default
+def _field(name: str, annotation: Any, default: object) -> tuple[Any, Any]:  # noqa: ANN401
+    named = typing.Annotated[annotation, Field(alias=name)]
+    return named, ... if default is inspect.Parameter.empty else default
 
 
 def problems_of(error: PydanticError) -> list[str]:
@@ -220,13 +227,26 @@ def _shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _check_foreign(schema: JsonSchema, value: object) -> None:
+class _Validator(Protocol):
+    def iter_errors(self, instance: object, /) -> Iterable[_Problem]: ...
+
+
+def _validator_of(schema: JsonSchema) -> _Validator:
+    """What checks values against a JSON Schema, which is checked itself."""
     jsonschema = import_module("jsonschema")
     kind = jsonschema.validators.validator_for(
         schema, default=jsonschema.Draft202012Validator
     )
+    try:
+        kind.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        raise _unusable("This JSON Schema", error) from None
+    return kind(schema)
+
+
+def _check_foreign(validator: _Validator, value: object) -> None:
     found = sorted(
-        kind(schema).iter_errors(value), key=lambda e: list(map(str, e.path))
+        validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path))
     )
     if found:
         lines = [_foreign_problem(error) for error in found]
@@ -265,7 +285,8 @@ def _kind(schema: JsonValue) -> str:
 
 
 def _unusable(source: object, error: Exception) -> BreadError:
-    name = getattr(source, "__name__", repr(source))
+    named = getattr(source, "__name__", None)
+    name = named or (source if isinstance(source, str) else repr(source))
     return BreadError(
         f"{name} cannot be used as a schema.",
         code="INVALID_SCHEMA",
@@ -279,6 +300,6 @@ def _bad_parameter(fn: Callable[..., object], name: str, why: str) -> BreadError
     return BreadError(
         f"The {place}tool {fn.__name__!r} cannot be described to a model.",
         code="INVALID_TOOL",
-        why=f"{why}.",
+        why=f"{why.rstrip('.')}.",
         do="annotate each parameter with a plain type, or pass args=",
     )
