@@ -40,7 +40,10 @@ class Gate:
 
     def decide(self, action: Action, permissions: Permissions) -> Verdict:
         """The verdict for one call; what a person approved is not asked again."""
-        verdict: Verdict = permissions.judge(action)
+        try:
+            verdict: Verdict = permissions.judge(action)
+        except Halt as halt:
+            return HaltRun(halt.rule, halt.why)
         for rule in self.rules:
             verdict = _stricter(verdict, _answer(rule, action))
         if isinstance(verdict, Ask) and action.approved:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from bread_nb.base.names import Origin, Selector
-from bread_nb.errors import BreadError
+from bread_nb.errors import BreadError, Halt
 from bread_nb.governance.verdict import Action, Allow, Ask, Deny
 
 __all__ = ["AskWhen", "Permissions"]
@@ -70,7 +70,11 @@ class Permissions:
         return bool(listed or self._ask_when)
 
     def judge(self, action: Action) -> Allow | Ask | Deny:
-        """What the lists say of one call."""
+        """What the lists say of one call.
+
+        Raises:
+            Halt: When a function that asks ends the run.
+        """
         if action.origin.scope == "human":
             return Allow("human tool")
         if denied := _first(self._deny, action.origin):
@@ -93,6 +97,8 @@ class Permissions:
             try:
                 if ask(action.tool, action.args):
                     return Ask(rule)
+            except Halt:
+                raise
             except Exception as error:  # noqa: BLE001
                 said = f"{type(error).__name__}: {error}"
                 return Deny(rule, f"The function that decides failed: {said}")
