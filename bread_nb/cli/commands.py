@@ -21,7 +21,7 @@ from bread_nb.cli.render import (
     as_command,
     tell,
 )
-from bread_nb.cli.running import carry_out
+from bread_nb.cli.running import carry_out, say_edits
 from bread_nb.errors import BreadError
 from bread_nb.project.decisions import Decisions, as_answer
 from bread_nb.project.inputs import read_input
@@ -120,10 +120,12 @@ async def resume(
     if [approve, deny is not None, answer is not None].count(True) > 1:
         raise click.UsageError("Give one of --approve, --deny and --answer.")
     async with Bread.load() as bread:
+        call = PendingCall.of(await find_question(bread.store, id))
+        await say_edits(bread, call)
         given = _given(approve, deny, answer)
         if given is None:
-            given = await _typed(bread, id)
-        resumed = bread.resume(id, given)
+            given = _typed(call)
+        resumed = bread.resume(call.checkpoint_id, given)
         return await carry_out(bread, resumed, _voice(manner))
 
 
@@ -208,9 +210,8 @@ def _given(approve: bool, deny: str | None, answer: str | None) -> JsonValue:
         return answer
 
 
-async def _typed(bread: Bread, name: str) -> object:
-    """Show the call of this name and read the answer from whoever sits there."""
-    call = PendingCall.of(await find_question(bread.store, name))
+def _typed(call: PendingCall) -> object:
+    """Show a call and read the answer from whoever sits there."""
     if not sys.stdin.isatty():
         raise BreadError(
             f"There is no answer for {call.handle}.",

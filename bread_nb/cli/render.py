@@ -35,6 +35,7 @@ __all__ = [
     "TraceVoice",
     "Voice",
     "as_command",
+    "note",
     "say_end",
     "say_waiting",
     "tell",
@@ -79,9 +80,9 @@ class TextVoice:
             case ModelRetry():
                 self._break()
                 self._spoken = []
-                _note(f"{crumb.error.message} Trying again.")
+                note(f"{crumb.error.message} Trying again.")
             case ToolPartial(result=str() as text):
-                _note(f"{tool_name(crumb.tool_name)}: {text}")
+                note(f"{tool_name(crumb.tool_name)}: {text}")
             case _:
                 pass
 
@@ -196,15 +197,15 @@ def say_end(outcome: Outcome) -> None:
         for call in outcome.pending:
             say_waiting(call)
     elif isinstance(outcome, Stopped):
-        _note(f"{outcome.handle} stopped: {outcome.reason}. What it did is kept.")
-        _note(f"  do   bread show {outcome.handle}")
+        note(f"{outcome.handle} stopped: {outcome.reason}. What it did is kept.")
+        note(f"  do   bread show {outcome.handle}")
 
 
 def say_waiting(call: PendingCall) -> None:
     """On stderr, a call that waits, and how to answer it."""
     shown = "  ".join(part for part in (call.tool, preview({**call.args})) if part)
-    _note(f"{call.handle} waits for a person: {shown}")
-    _note(f"  do   {as_command(resume_command(call))}")
+    note(f"{call.handle} waits for a person: {shown}")
+    note(f"  do   {as_command(resume_command(call))}")
 
 
 def as_command(text: str) -> str:
@@ -212,7 +213,8 @@ def as_command(text: str) -> str:
     return text.replace("%%bread ", "bread run ").replace("%bread ", "bread ")
 
 
-def _note(text: str) -> None:
+def note(text: str) -> None:
+    """A line on stderr."""
     click.echo(_redactor().text(text), err=True)
 
 

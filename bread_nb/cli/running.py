@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
+from bread_nb.a2ui.words import say
 from bread_nb.bread import Bread
 from bread_nb.cli.exits import FINISHED, STOPPED, WAITING
-from bread_nb.cli.render import Voice, say_end, tell
+from bread_nb.cli.render import Voice, note, say_end, tell
 from bread_nb.errors import BreadError
 from bread_nb.project.decisions import Decisions
-from bread_nb.runtime.outcome import Outcome, Stopped, Suspended
+from bread_nb.runtime.outcome import Outcome, PendingCall, Stopped, Suspended
 from bread_nb.runtime.run import Run
+from bread_nb.stores.records import Definition, RunRow
 
-__all__ = ["carry_out", "exit_code", "follow"]
+__all__ = ["carry_out", "exit_code", "follow", "say_edits"]
 
 _SECONDS_TO_END = 10
 
@@ -57,6 +59,24 @@ async def follow(run: Run, voice: Voice) -> Outcome:
             voice.fail(error)
             tell(error)
         raise
+
+
+async def say_edits(bread: Bread, call: PendingCall) -> None:
+    """On stderr, what was edited in an agent since one of its calls asked."""
+    row = await bread.store.get(RunRow, call.run_id)
+    if row is None or row.definition is None:
+        return
+    then = await bread.store.get(Definition, row.definition)
+    try:
+        now = bread.definition(call.agent_id)
+    except BreadError:
+        return
+    if then is None or now is None or then.id == now.id:
+        return
+    names = sorted({*then.files, *now.files})
+    edited = [n for n in names if then.files.get(n) != now.files.get(n)]
+    told = say("changed_agent", {"agent": call.agent_id})
+    note(f"{told} ({', '.join(edited) or 'its other files'})")
 
 
 def exit_code(outcome: Outcome) -> int:

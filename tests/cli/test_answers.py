@@ -119,6 +119,16 @@ def test_an_edited_tool_is_asked_about_anew(waiting: Project):
     assert ledger(waiting) == ["Rye"]
 
 
+def test_what_was_edited_since_it_asked_is_said(waiting: Project):
+    waiting.write({"agents/publisher/prompt.md": "Be brief."})
+    said = waiting.bread("resume", "publisher-1", "--approve")
+    assert (said.code, ledger(waiting)) == (0, ["Rye"])
+    assert said.err == (
+        "publisher was edited since it asked. It goes on with today's version. "
+        "(prompt.md)\n"
+    )
+
+
 def test_a_broken_agent_leaves_its_call_waiting(waiting: Project):
     path = waiting.root / "agents/publisher/agent.py"
     text = path.read_text()
