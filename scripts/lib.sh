@@ -82,7 +82,7 @@ find_chromium() {
 # those of .venv, with bread-nb installed from the tree. Needs the dev extra.
 install_binder() {
   local pins=(ipykernel==7.0.1 ipython==9.6.0 ipywidgets==8.1.7)
-  pins+=(jupyterlab==4.4.9 notebook==7.4.7)
+  pins+=(jupyterlab==4.4.9 jupyterlab_widgets==3.0.15 notebook==7.4.7)
   local stamp=.venv-binder/.installed wanted
   wanted=$({ pwd && cat pyproject.toml scripts/lib.sh; } | git hash-object --stdin)
   if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
