@@ -6,13 +6,13 @@ import json
 import shutil
 import subprocess
 import sys
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import cast
 
 from jupyter_core.paths import jupyter_data_dir, jupyter_path
 
-from bread_nb import __version__
 from bread_nb.errors import BreadError
 
 __all__ = ["check_kernel", "install_kernel", "kernel_folder", "remove_kernel"]
@@ -22,6 +22,7 @@ TITLE = "Python (bread)"
 
 _EXTENSION = "--IPKernelApp.extensions=bread_nb"
 _FILE = "kernel.json"
+_PACKAGE = "bread-nb"
 
 
 def kernel_folder(prefix: str | None) -> Path:
@@ -82,15 +83,16 @@ def check_kernel() -> str:
             do="bread install",
         )
     argv = _argv(found)
-    if not argv or _EXTENSION not in argv or _version_in(argv[0]) != __version__:
+    ours = version(_PACKAGE)
+    if not argv or _EXTENSION not in argv or _version_in(argv[0]) != ours:
         runs = argv[0] if argv else "nothing"
         raise BreadError(
             f"The kernel {TITLE!r} does not start this package.",
             code="KERNEL_STALE",
-            why=f"{found} runs {runs}, which has not bread_nb {__version__}.",
+            why=f"{found} runs {runs}, which has not {_PACKAGE} {ours}.",
             do="bread install",
         )
-    return f"{TITLE} starts {argv[0]}, bread_nb {__version__}."
+    return f"{TITLE} starts {argv[0]}, {_PACKAGE} {ours}."
 
 
 def _argv(file: Path) -> list[str]:
@@ -103,8 +105,8 @@ def _argv(file: Path) -> list[str]:
 
 def _version_in(python: str) -> str:
     if python == sys.executable:
-        return __version__
-    asked = "import bread_nb; print(bread_nb.__version__)"
+        return version(_PACKAGE)
+    asked = f"from importlib.metadata import version; print(version({_PACKAGE!r}))"
     try:
         done = subprocess.run(
             [python, "-c", asked],

@@ -18,7 +18,6 @@ from typing import Any, cast
 
 import click
 
-from bread_nb import __version__
 from bread_nb.base.ids import monotonic
 from bread_nb.cli.exits import FAULT, FINISHED, INTERRUPTED, USAGE
 from bread_nb.errors import BreadError, closest
@@ -91,7 +90,7 @@ class _Lazy(click.Group):
     epilog="Exit codes: 0 finished, 1 fault, 2 usage, 3 waiting for a person, "
     "4 stopped at a bound.",
 )
-@click.version_option(__version__, prog_name="bread")
+@click.version_option(package_name="bread-nb", prog_name="bread")
 def _bread() -> None:
     """Run, watch, approve and test LLM agents."""
 
