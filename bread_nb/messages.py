@@ -136,6 +136,11 @@ class Message:
         """The tool calls of the message, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
+    @property
+    def files(self) -> tuple[File, ...]:
+        """The files of the message, in order."""
+        return tuple(part for part in self.parts if isinstance(part, File))
+
 
 def user(text: str) -> Message:
     """A message of the user."""

@@ -12,7 +12,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from bread_nb.crumbs import HumanRequired
-from bread_nb.errors import BreadError
+from bread_nb.errors import BreadError, ValidationError
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.drive import Drive
 from bread_nb.runtime.ending import last_calls, turn_calls
@@ -102,8 +102,16 @@ async def load_drive(
         journal=Journal(scope, row, history),
         stopping=lambda: live.stop_requested,
         model=kit.models.get(row.id) or row.override or agent.model,
-        input=row.input,
+        input=_input_of(row, agent),
     )
+
+
+def _input_of(row: RunRow, agent: Agent) -> object:
+    """A run's input as the type its agent takes; as it is stored if it fits no more."""
+    try:
+        return agent.accepts.validate(row.input)
+    except ValidationError:
+        return row.input
 
 
 async def take_over(kit: Kit, row: RunRow, **expect: JsonValue) -> RunRow | None:

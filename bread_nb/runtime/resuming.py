@@ -247,6 +247,7 @@ async def _claim(settlement: _Settlement, scope: Scope) -> None:
         steps += settle_call(call, was="waiting")
     else:
         steps += [Claim(Call, call.id, {"status": "waiting"}, {}), Put(call)]
+        steps.append(Claim(RunRow, call.run_id, {}, {"denials": 0}))
     if await scope.store.atomic(*steps) is None:
         now = await scope.store.get(Checkpoint, checkpoint.id)
         raise not_open(checkpoint.id, now)

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from bread_nb.base.ids import now_ms
 from bread_nb.base.wire import canonical
 from bread_nb.errors import BreadError, Halt, ValidationError
-from bread_nb.messages import StopReason, Text, Usage, assistant, user
+from bread_nb.messages import File, StopReason, Text, Usage, assistant, user
 from bread_nb.runtime.aftermath import ended_elsewhere
 from bread_nb.runtime.answer import read_output, repair_request
 from bread_nb.runtime.asking import ask_model
@@ -131,6 +131,7 @@ async def _turn(drive: Drive) -> Outcome | None:
         "model": turn.model if ":" in turn.model else drive.row.model,
         "usage": _add(drive.row, turn.usage),
         "text": turn.message.text or drive.row.text,
+        "files": [*drive.row.files, *map(_listed, turn.message.files)],
     }
     bound = _BOUNDS.get(turn.stop_reason) if turn.stop_reason else None
     if bound is not None:
@@ -311,6 +312,12 @@ def _waiting(call: Call, checkpoint: Checkpoint) -> Call:
             "checkpoint_id": checkpoint.id,
         }
     )
+
+
+def _listed(file: File) -> JsonValue:
+    listed: dict[str, JsonValue] = {"kind": "file", "uri": file.uri}
+    listed["mimeType"] = file.mime_type
+    return listed if file.name is None else {**listed, "name": file.name}
 
 
 def _keep_text(drive: Drive, turn: Turn) -> None:
