@@ -294,7 +294,8 @@ class Deeds:
 def words_of(error: BaseException) -> str:
     """What happened and why, for somebody at the card; secrets are masked."""
     if isinstance(error, BreadError):
-        text = f"{error.what} {error.why}".strip()
+        why = error.why[:1].upper() + error.why[1:]
+        text = f"{error.what} {why}".strip()
     else:
         text = f"{type(error).__name__}: {error}"
     return Redactor(environment_secrets()).text(text)

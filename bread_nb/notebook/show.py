@@ -62,9 +62,16 @@ class Screen:
         """Whether there is a widget that views can look through."""
         return self._widget is not None
 
-    def open(self, hear: Callable[[object], None]) -> None:
-        """Put the live card into the cell; `hear` gets what its views say."""
-        if not self.cell.in_kernel or self.settled or self._card.shown:
+    def open(self, hear: Callable[[object], None], *, live: bool) -> None:
+        """Put the card into the cell; `hear` gets what its views say.
+
+        One that nobody will look at is put there as it is when it is settled.
+        """
+        if not self.cell.in_kernel:
+            return
+        if not live:
+            self.settled = True
+            self._card.show({})
             return
         widget = _new_widget(hear)
         if widget is not None:

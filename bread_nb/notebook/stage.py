@@ -126,7 +126,7 @@ class Stage:
         if shown is None and run.id and run.done:
             shown = self.show(run.live.keeper, run.id)
         shown = shown or self.watch.start(run)
-        self.watch.open(shown, cell)
+        self.watch.open(shown, cell, card=not shown.ended)
         shown.rest()
 
     def show(self, keeper: object, name: str) -> Shown:

@@ -159,7 +159,7 @@ def _show(stage: Stage, rest: str) -> Run | None:
         stage.say(stage.engine.call(lambda: show_run(bread, name)))
         return None
     shown = stage.show(bread, name)
-    stage.watch.reopen(shown, cell)
+    stage.watch.open(shown, cell)
     shown.rest()
     return stage.engine.call(lambda: stage.run_of(shown))
 
@@ -174,7 +174,7 @@ def _cancel(stage: Stage, rest: str) -> None:
     stage.say(f"{row.handle} is stopped. The next message goes on from there.")
 
 
-def _recover(stage: Stage, rest: str) -> Run | list[Run]:
+def _recover(stage: Stage, rest: str) -> Run | list[Run] | None:
     name = _one("recover", rest, "*")
     bread = stage.bread()
 
@@ -186,6 +186,7 @@ def _recover(stage: Stage, rest: str) -> Run | list[Run]:
     rows = stage.engine.call(broken_off)
     if not rows:
         stage.say("No run was interrupted.")
+        return None
     taken = [_take_up(stage, stage.show(bread, row.id)) for row in rows]
     errors = [error for shown, run in taken if (error := _watched(stage, shown, run))]
     if errors:
@@ -233,7 +234,7 @@ def _show_forms(stage: Stage, name: str) -> Run:
     shown = stage.show(bread, run_name)
     if shown.state == "interrupted":
         return cast("Run", _recover(stage, shown.run_id))
-    stage.watch.reopen(shown, cell)
+    stage.watch.open(shown, cell)
     shown.rest()
     return stage.engine.call(lambda: stage.run_of(shown))
 

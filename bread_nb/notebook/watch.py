@@ -96,24 +96,24 @@ class Watch:
             await self._deeds[shown].arm(form.crumb.checkpoint_id)
         return shown
 
-    def open(self, shown: Shown, cell: Cell, *, waiting_too: bool = True) -> Screen:
-        """Put a run's card into a cell; its picture follows when the run rests."""
+    def open(
+        self, shown: Shown, cell: Cell, *, card: bool = True, waiting_too: bool = True
+    ) -> Screen:
+        """Put a run into a cell; its picture follows when the run rests.
+
+        Args:
+            shown: The run.
+            cell: The cell.
+            card: Whether its live card is put there.
+            waiting_too: Whether the picture is drawn for a run that waits, too.
+        """
         screen = Screen(self._shell, cell, waiting_too=waiting_too)
         deeds = self._deeds[shown]
         with shown.lock:
             shown.screens.append(screen)
-            if not shown.ended:
-                screen.open(lambda content: deeds.hear(screen, content))
-        self._tend(shown, screen)
-        return screen
-
-    def reopen(self, shown: Shown, cell: Cell) -> Screen:
-        """Put the whole card of a run into a cell, also when the run has ended."""
-        screen = Screen(self._shell, cell)
-        deeds = self._deeds[shown]
-        with shown.lock:
-            shown.screens.append(screen)
-            screen.open(lambda content: deeds.hear(screen, content))
+            if card:
+                live = cell.watched or not shown.ended
+                screen.open(lambda content: deeds.hear(screen, content), live=live)
         self._tend(shown, screen)
         return screen
 

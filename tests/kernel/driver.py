@@ -17,6 +17,7 @@ from queue import Empty
 from typing import Any
 
 from jupyter_client.manager import KernelManager
+from jupyter_core.utils import ensure_event_loop
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 FIRST = 60.0
@@ -75,11 +76,10 @@ class Kernel:
                 message = self.client.get_iopub_msg(timeout=0.1)
             except Empty:
                 continue
-            except Exception:  # noqa: BLE001
-                return
             with self._news:
                 self.messages.append(message)
                 self._news.notify_all()
+        ensure_event_loop().close()
 
     def wait(
         self, ready: Callable[[], Any], what: str, bound: float = BOUND
@@ -177,6 +177,18 @@ class Kernel:
                 result.stdout += content["text"]
         return result
 
+    def run_aside(self, code: str) -> None:
+        """Run code on the page's subshell, beside whatever the main shell does."""
+        content = {
+            "code": code,
+            "silent": True,
+            "store_history": False,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": False,
+        }
+        self.send("execute_request", content, subshell_id=self.subshell())
+
     def of(self, msg_id: str, kind: str) -> list[Message]:
         """The messages of one kind that belong to a cell."""
         return [
@@ -240,6 +252,7 @@ class Kernel:
         self.client.stop_channels()
         self._manager.shutdown_kernel(now=True)
         self._manager.cleanup_resources()
+        ensure_event_loop().close()
 
 
 @dataclass
