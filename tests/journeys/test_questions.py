@@ -247,3 +247,46 @@ async def test_an_agent_handed_over_itself_and_its_model_can_be_resumed(
     resumed = await within(bread.resume(outcome.only, "yes"))
     assert isinstance(resumed, Finished)
     assert resumed.text == "done"
+
+
+async def test_a_question_is_asked_anew_when_its_tool_was_edited(
+    make_bread: MakeBread,
+):
+    ran: list[str] = []
+
+    def old() -> str:
+        """Pay."""
+        ran.append("old")
+        return "paid"
+
+    def new() -> str:
+        """Pay."""
+        ran.append("new")
+        return "paid more"
+
+    model = Scripted([calls(call("tool_pay")), "done"])
+
+    def with_tool(fn: object) -> Agent:
+        asking = Permissions(ask=["tool:pay"])
+        return Agent(model=model, tools=[tool(fn, name="pay")], permissions=asking)
+
+    bread = make_bread({"till": with_tool(old)})
+    question = (await waiting(bread, bread.run("till", "go"))).only
+    edited = make_bread({"till": with_tool(new)}, store=bread.store)
+    again = await within(edited.resume(question, "yes"))
+    assert isinstance(again, Suspended)
+    assert (again.only != question, ran) == (True, [])
+    with pytest.raises(BreadError) as caught:
+        await within(edited.resume(question, "yes"))
+    assert "Asked again: the tool was edited" in caught.value.why
+    outcome = await finished(edited, edited.resume(again.only, "yes"))
+    assert (ran, results(outcome)) == (["new"], {ID: "paid more"})
+
+
+async def test_a_tool_that_is_gone_after_approval_is_a_failure(make_bread: MakeBread):
+    bread = make_bread({"till": till()})
+    question = (await waiting(bread, bread.run("till", "go"))).only
+    agent = Agent(model=Scripted(["done"]))
+    later = make_bread({"till": agent}, store=bread.store)
+    outcome = await finished(later, later.resume(question, "yes"))
+    assert results(outcome) == {ID: "The tool tool_pay is not there any more."}
