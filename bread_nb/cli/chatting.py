@@ -13,8 +13,8 @@ from bread_nb.base.ids import new_id
 from bread_nb.bread import Bread
 from bread_nb.cli.exits import FINISHED, WAITING
 from bread_nb.cli.prompting import ask, read_line
-from bread_nb.cli.render import TextVoice, say_end, tell
-from bread_nb.cli.running import follow
+from bread_nb.cli.render import TextVoice, tell
+from bread_nb.cli.running import follow, tell_end
 from bread_nb.errors import BreadError
 from bread_nb.project.inputs import read_input
 from bread_nb.runtime.outcome import Outcome, PendingCall, Stopped, Suspended
@@ -132,5 +132,5 @@ class _Talk:
             return None
         voice.end(outcome)
         if isinstance(outcome, Stopped):
-            say_end(outcome)
+            self._runner.run(tell_end(self._bread, outcome))
         return outcome

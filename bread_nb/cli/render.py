@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -11,6 +12,8 @@ import click
 from pydantic import JsonValue
 
 from bread_nb.a2ui.blocks import tool_name
+from bread_nb.a2ui.endings import ending
+from bread_nb.a2ui.story import Story
 from bread_nb.a2ui.values import preview
 from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.base.wire import camel, dumps, json_safe
@@ -191,14 +194,16 @@ def tell(error: BreadError) -> None:
     click.echo("\n".join(map(_redactor().text, lines)), err=True)
 
 
-def say_end(outcome: Outcome) -> None:
+def say_end(outcome: Outcome, crumbs: Sequence[Crumb]) -> None:
     """On stderr, what a run that did not finish waits for or was stopped by."""
     if isinstance(outcome, Suspended):
         for call in outcome.pending:
             say_waiting(call)
     elif isinstance(outcome, Stopped):
-        note(f"{outcome.handle} stopped: {outcome.reason}. What it did is kept.")
-        note(f"  do   bread show {outcome.handle}")
+        words = ending(Story.of(crumbs))
+        note(f"{outcome.handle} {words.head}")
+        for line in (words.note, f"bread show {outcome.handle}"):
+            note(f"  {line}")
 
 
 def say_waiting(call: PendingCall) -> None:

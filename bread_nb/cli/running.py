@@ -10,11 +10,11 @@ from bread_nb.cli.exits import FINISHED, STOPPED, WAITING
 from bread_nb.cli.render import Voice, note, say_end, tell
 from bread_nb.errors import BreadError
 from bread_nb.project.decisions import Decisions
-from bread_nb.runtime.outcome import Outcome, PendingCall, Stopped, Suspended
+from bread_nb.runtime.outcome import Finished, Outcome, PendingCall, Stopped, Suspended
 from bread_nb.runtime.run import Run
 from bread_nb.stores.records import Definition, RunRow
 
-__all__ = ["carry_out", "exit_code", "follow", "say_edits"]
+__all__ = ["carry_out", "exit_code", "follow", "say_edits", "tell_end"]
 
 _SECONDS_TO_END = 10
 
@@ -38,7 +38,7 @@ async def carry_out(
         voice.fail(error)
         raise
     voice.end(outcome)
-    say_end(outcome)
+    await tell_end(bread, outcome)
     return exit_code(outcome)
 
 
@@ -59,6 +59,12 @@ async def follow(run: Run, voice: Voice) -> Outcome:
             voice.fail(error)
             tell(error)
         raise
+
+
+async def tell_end(bread: Bread, outcome: Outcome) -> None:
+    """On stderr, why a run is not finished."""
+    if not isinstance(outcome, Finished):
+        say_end(outcome, await bread.crumbs(outcome.run_id))
 
 
 async def say_edits(bread: Bread, call: PendingCall) -> None:

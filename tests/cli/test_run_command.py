@@ -112,9 +112,11 @@ def test_a_run_that_is_stopped_at_a_bound_exits_4(apart: Project):
     apart.write({"a.yaml": "- calls: [{name: tool_bake, args: {}}]\n"})
     said = apart.bread("run", "baker", "x")
     assert said.code == 4
-    assert said.err.splitlines()[0] == (
-        "baker-1 stopped: max_steps. What it did is kept."
-    )
+    assert said.err.splitlines() == [
+        "baker-1 stopped: 1 step used",
+        "  What is done is kept; the next message goes on from here.",
+        "  bread show baker-1",
+    ]
 
 
 # -- input -------------------------------------------------------------------------
