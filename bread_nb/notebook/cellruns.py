@@ -91,7 +91,7 @@ def run_agent_line(stage: Stage, line: RunLine, body: str | None) -> Run | None:
         stage.engine.call(lambda: ask.bread.cancel(earlier.run_id))
     run = ask.start()
     kept = _kept(ask, run)
-    see_through(stage, stage.watch.start(run, line.session), run)
+    see_through(stage, stage.watch.start(run), run)
     return kept
 
 
@@ -205,7 +205,7 @@ def _discard(ask: _Ask, shown: Shown) -> None:
 
     async def end_and_start() -> None:
         await ask.bread.cancel(shown.run_id)
-        fresh = ask.stage.watch.start(ask.start(), ask.line.session)
+        fresh = ask.stage.watch.start(ask.start())
         ask.stage.watch.open(fresh, ask.cell)
 
     ask.stage.engine.submit(end_and_start, ask.cell.context)

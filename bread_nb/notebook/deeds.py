@@ -126,7 +126,7 @@ class Deeds:
         at_work = shown.bread.at_work(shown.run_id)
         if not at_work:
             raise BreadError(
-                "It does not work any more.",
+                "It does not work here, or not any more.",
                 code="RUN_ENDED",
                 why="there is nothing to stop.",
             )

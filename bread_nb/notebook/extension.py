@@ -29,6 +29,7 @@ __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
 _NAME = "bread"
 _SLOT = "_bread_nb"
+_PATIENCE_SECONDS = 0.5
 
 
 class _Loaded:
@@ -96,8 +97,10 @@ class _Loaded:
         stage = self._stage
         if stage is None:
             return []
-        bread = stage.bread()
-        rows = stage.engine.call(bread.runs)
+        try:
+            rows = stage.engine.submit(stage.bread().runs).result(_PATIENCE_SECONDS)
+        except (BreadError, TimeoutError):
+            return []
         return [row.handle for row in rows]
 
 

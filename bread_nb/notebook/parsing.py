@@ -116,7 +116,7 @@ def read_options(
         if name in flags:
             found.flags.add(name)
         elif name in rest_of:
-            found.values[name] = unquoted(rest.removeprefix("="))
+            found.values[name] = unquoted(rest.removeprefix("=").lstrip())
             return found
         elif name in values:
             found.values[name], rest = _value(name, rest)

@@ -38,15 +38,12 @@ class Shown:
     Args:
         bread: The instance that the run belongs to.
         agent: What to call it before it has told anything.
-        session: The session's name, where a person gave it one.
         pump: Who says when something may be sent.
     """
 
-    def __init__(
-        self, bread: Bread, agent: str, session: str | None, pump: Pump
-    ) -> None:
+    def __init__(self, bread: Bread, agent: str, pump: Pump) -> None:
         self.bread = bread
-        self.session = session
+        self.session: str | None = None
         self.run_id = ""
         self.handle = ""
         self.run: Run | None = None
@@ -58,7 +55,8 @@ class Shown:
         self.rested_at: float | None = None
         self._pump = pump
         self.card = Card(surface_id(new_id()))
-        self.card.facts = Facts(title=agent, session=session)
+        self.card.facts = Facts(title=agent)
+        self._noted = False
 
     # -- what the engine tells ---------------------------------------------------------
 
@@ -76,8 +74,15 @@ class Shown:
     def accept(self, crumb: Crumb) -> None:
         """Take in one more crumb of the run."""
         with self.lock:
+            session = crumb.session_id
+            if not self.crumbs and session and _is_name(session):
+                self.session = session
+                self.card.facts = replace(self.card.facts, session=session)
             self.crumbs.append(crumb)
             self.card.accept(crumb)
+            if self._noted and self.state not in ("waiting", "interrupted"):
+                self._noted = False
+                self.card.notice("still", "", "")
 
     def retell(self, crumbs: Sequence[Crumb]) -> None:
         """Tell the run anew, from its first crumb."""
@@ -144,8 +149,9 @@ class Shown:
                 self._pump.touch_soon(self)
 
     def note(self, role: str, title: str, text: str, button: str | None = None) -> None:
-        """Show a note on the card; an empty title takes it away."""
+        """Show a note on the card until the run goes on."""
         with self.lock:
+            self._noted = True
             self.card.notice(role, title, text, button=button)
             self._pump.touch_soon(self)
 
@@ -210,3 +216,8 @@ class Shown:
             for view in screen.late_views():
                 screen.answer({"t": "stale", "view": view})
                 self._pump.spend()
+
+
+def _is_name(session_id: str) -> bool:
+    """Whether a person named this session; others have ids."""
+    return not (len(session_id) == 36 and session_id.count("-") == 4)

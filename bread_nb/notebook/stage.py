@@ -66,7 +66,7 @@ class Stage:
         self.raw_cell = ""
         self.last_error: BaseException | None = None
         self._breads: dict[Path, Bread] = {}
-        atexit.register(self.watch.close)
+        atexit.register(self.watch.settle_ended)
 
     def bread(self, place: Path | None = None) -> Bread:
         """The instance for the project around a folder, opened at its first use.
@@ -148,7 +148,7 @@ class Stage:
 
     def close(self) -> None:
         """Settle, cancel what works, and end the thread."""
-        atexit.unregister(self.watch.close)
+        atexit.unregister(self.watch.settle_ended)
         self.watch.close()
         breads = list(self._breads.values())
         self._breads.clear()

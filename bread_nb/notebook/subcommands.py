@@ -31,6 +31,8 @@ from bread_nb.stores.records import Checkpoint, RunRow
 
 __all__ = ["run_command"]
 
+_MOST_CARDS = 20
+
 HELP = """\
 %%bread AGENT [--session S] [--model P:M] [--with a,b] [--template] [--discard]
               [--out NAME]
@@ -123,9 +125,13 @@ def _pending(stage: Stage, rest: str) -> None:
         runs += [row.id for row in await bread.interrupted()]
         return list(dict.fromkeys(runs))
 
-    for run_id in stage.engine.call(waiting):
+    runs = stage.engine.call(waiting)
+    for run_id in runs[:_MOST_CARDS]:
         shown = stage.show(bread, run_id)
         stage.watch.open(shown, cell, waiting_too=False)
+    if len(runs) > _MOST_CARDS:
+        more = len(runs) - _MOST_CARDS
+        stage.say(f"{more} more wait; answer some of these, then %bread pending again.")
 
 
 def _doctor(stage: Stage, rest: str) -> None:
@@ -197,7 +203,6 @@ def _recover(stage: Stage, rest: str) -> Run | list[Run] | None:
 
 def _take_up(stage: Stage, shown: Shown) -> tuple[Shown, Run]:
     runs = stage.engine.call(lambda: shown.bread.recover(shown.run_id))
-    shown.note("", "", "")
     stage.watch.follow(shown, runs[0])
     return shown, runs[0]
 

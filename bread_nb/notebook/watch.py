@@ -56,10 +56,10 @@ class Watch:
 
     # -- beginning to show -------------------------------------------------------------
 
-    def start(self, run: Run, session: str | None = None) -> Shown:
+    def start(self, run: Run) -> Shown:
         """Show a run that was just started here, from its first crumb on."""
         bread = cast("Bread", run.live.keeper)
-        shown = self._new(bread, run.agent_id, session)
+        shown = self._new(bread, run.agent_id)
         shown.run = run
         self._engine.soon(lambda: self._attach(shown, run.live))
         self.follow(shown, run)
@@ -79,8 +79,7 @@ class Watch:
         known = self._runs.get(row.id)
         if known is not None:
             return known
-        session = row.session_id if _is_name(row.session_id) else None
-        shown = self._new(bread, row.agent_id, session)
+        shown = self._new(bread, row.agent_id)
         shown.begin(row.id, row.handle)
         shown = self._runs.setdefault(row.id, shown)
         for _ in range(_TRIES):
@@ -130,8 +129,8 @@ class Watch:
 
     # -- crumbs, on the engine thread --------------------------------------------------
 
-    def _new(self, bread: Bread, agent: str, session: str | None) -> Shown:
-        shown = Shown(bread, agent, session, self._pump)
+    def _new(self, bread: Bread, agent: str) -> Shown:
+        shown = Shown(bread, agent, self._pump)
         self._deeds[shown] = Deeds(shown, self._engine, self, self._client)
         self.listen(bread)
         return shown
@@ -239,14 +238,19 @@ class Watch:
         self._deeds.pop(shown, None)
         self._pump.forget(shown)
 
+    def settle_ended(self) -> None:
+        """Settle every card whose run has ended; those that wait stay as they are."""
+        for shown in tuple(self._runs.values()):
+            if shown.ended:
+                for screen in shown.screens:
+                    screen.settle()
+
     def close(self) -> None:
-        """Settle what has ended, and let go of everything."""
+        """Settle what has ended, close the other cards, and hear nothing any more."""
+        self.settle_ended()
         for shown in tuple(self._runs.values()):
             for screen in shown.screens:
-                if shown.ended:
-                    screen.settle()
-                else:
-                    screen.close()
+                screen.close()
         self._runs.clear()
         for remove in self._heard.values():
             remove()
@@ -263,8 +267,3 @@ class Watch:
                 return session
             case _:
                 return None
-
-
-def _is_name(session_id: str) -> bool:
-    """Whether a person named this session; others have ids."""
-    return not (len(session_id) == 36 and session_id.count("-") == 4)

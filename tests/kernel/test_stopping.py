@@ -85,7 +85,7 @@ def test_a_second_stop_is_refused_in_words(stuck: Kernel):
     late = view.result(view.act("stop"))
     assert (late["ok"], late["say"]) == (
         False,
-        "It does not work any more. There is nothing to stop.",
+        "It does not work here, or not any more. There is nothing to stop.",
     )
 
 

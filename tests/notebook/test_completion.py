@@ -1,0 +1,40 @@
+"""What Tab offers on a `%bread` line."""
+
+import pytest
+
+from bread_nb.notebook.completion import Known, complete
+
+KNOWN = Known(
+    agents=lambda: ["writer", "publisher"], handles=lambda: ["writer-2", "writer-1"]
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "offers"),
+    [
+        ("%%bread wri", ["writer"]),
+        ("%bread re", ["resume", "recover", "reload"]),
+        ("  %bread p", ["publisher", "pending"]),
+        ("%bread show wri", ["writer-2", "writer-1"]),
+        (
+            "%bread resume ",
+            ["writer-2", "writer-1", "last", "--approve", "--deny", "--answer"],
+        ),
+        ("%bread resume last --a", ["--approve", "--answer"]),
+        ("%bread writer --s", ["--session", "--skill"]),
+        ("%bread runs ", ["--all"]),
+    ],
+)
+def test_a_line_is_completed(line: str, offers: list[str]):
+    assert complete(line, KNOWN) == offers
+
+
+@pytest.mark.parametrize("line", ["%time wri", "bread wri", "%bread writer hel", "x"])
+def test_what_is_not_ours_is_left_alone(line: str):
+    assert complete(line, KNOWN) is None
+
+
+def test_an_empty_line_offers_everything():
+    offers = complete("%bread ", KNOWN)
+    assert offers is not None
+    assert {"writer", "pending", "help"} <= set(offers)
