@@ -24,7 +24,8 @@ class Drive:
 
     `stopping` says whether somebody asked for a clean end at the next boundary.
     `toolbox` is what the model was offered in the turn under way, `spoken` its text so
-    far, `calls` are its calls as this process knows them.
+    far, `calls` are its calls as this process knows them, and `intents` those of them
+    that are not stored yet.
     """
 
     agent: Agent
@@ -36,6 +37,7 @@ class Drive:
     toolbox: Toolbox | None = None
     spoken: list[str] = field(default_factory=list[str])
     calls: list[Call] = field(default_factory=list[Call])
+    intents: list[Call] = field(default_factory=list[Call])
 
     @property
     def row(self) -> RunRow:

@@ -27,6 +27,7 @@ from bread_nb.runtime.answers import (
     form_changed,
     read_answer,
 )
+from bread_nb.runtime.deciding import mark_running
 from bread_nb.runtime.drive import Drive
 from bread_nb.runtime.ending import (
     end_cancelled,
@@ -43,7 +44,7 @@ from bread_nb.runtime.pending import notify, question, stage_question
 from bread_nb.runtime.recovery import load_drive, recover, scope_of, take_over
 from bread_nb.runtime.results import refusal_text
 from bread_nb.runtime.run import Live
-from bread_nb.runtime.runner import drive_on, mark_running, run_together
+from bread_nb.runtime.runner import drive_on, run_together
 from bread_nb.runtime.scope import Kit, Scope
 from bread_nb.runtime.steady import to_the_end
 from bread_nb.runtime.toolbox import Toolbox, assemble

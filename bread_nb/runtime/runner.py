@@ -7,20 +7,18 @@ Both end in the same turn loop.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import cast
 
 from pydantic import JsonValue
 
-from bread_nb.base.ids import now_ms
 from bread_nb.base.wire import canonical
 from bread_nb.errors import BreadError, Halt, ValidationError
 from bread_nb.messages import File, StopReason, Text, Usage, assistant, user
 from bread_nb.runtime.aftermath import ended_elsewhere
 from bread_nb.runtime.answer import read_output, repair_request
 from bread_nb.runtime.asking import ask_model
+from bread_nb.runtime.deciding import Decided, decide_all, intend, note
 from bread_nb.runtime.drive import Drive
 from bread_nb.runtime.ending import (
     end_cancelled,
@@ -33,19 +31,19 @@ from bread_nb.runtime.ending import (
     results_message,
     turn_calls,
 )
-from bread_nb.runtime.execute import Done, Go, Wait, carry_out, decide
+from bread_nb.runtime.execute import Go, carry_out
 from bread_nb.runtime.hooks import Recovered, as_bread_error
-from bread_nb.runtime.keeping import Results, settle_call
-from bread_nb.runtime.outcome import Outcome, Stopped
-from bread_nb.runtime.pending import notify, question, stage_question
+from bread_nb.runtime.keeping import Results
+from bread_nb.runtime.outcome import Outcome
+from bread_nb.runtime.pending import notify, stage_question
 from bread_nb.runtime.scope import Scope
-from bread_nb.runtime.toolbox import Toolbox, assemble
+from bread_nb.runtime.toolbox import assemble
 from bread_nb.runtime.turn import Turn
-from bread_nb.stores.records import Call, Checkpoint, RunRow
-from bread_nb.stores.store import Add, Put, Step
+from bread_nb.stores.records import Call, RunRow
+from bread_nb.stores.store import Add, Step
 from bread_nb.tools.lifecycle import ShortCircuit
 
-__all__ = ["drive_on", "mark_running", "run_together"]
+__all__ = ["drive_on", "run_together"]
 
 _BOUNDS: dict[StopReason, str] = {
     "max_tokens": "truncated:max_tokens",
@@ -139,7 +137,8 @@ async def _turn(drive: Drive) -> Outcome | None:
         await drive.journal.commit(**spent)
         return await end_stopped(drive, bound, seal="[stopped]")
     if turn.message.calls and turn.stop_reason != "pause_turn":
-        await _keep_intents(drive, turn, spent)
+        drive.journal.expect(**spent)
+        await intend(drive, turn.message, toolbox)
         return None
     if turn.stop_reason == "pause_turn":
         drive.say(turn.message)
@@ -165,39 +164,6 @@ async def _answered(
     return await end_finished(drive, output, message=turn.message)
 
 
-async def _keep_intents(drive: Drive, turn: Turn, spent: dict[str, JsonValue]) -> None:
-    """One commit: the message, and an intent for each of its calls."""
-    row, scope = drive.row, drive.scope
-    number = row.turn + 1
-    made = turn.message.calls
-    counts = Counter(row.calls)
-    counts.update(call.name for call in made)
-    intents: list[Call] = []
-    for index, call in enumerate(made):
-        intent = Call(
-            id=f"{row.id}/{number}/{index}",
-            run_id=row.id,
-            session_id=row.session_id,
-            agent_id=scope.agent_id,
-            turn=number,
-            index=index,
-            call_id=call.id,
-            name=call.name,
-            args=call.args,
-            broken=call.broken,
-            created_at=now_ms(),
-        )
-        intents.append(intent)
-    drive.say(turn.message)
-    drive.calls = intents
-    await drive.journal.commit(
-        *(Put(intent) for intent in intents),
-        calls=dict(counts),
-        open=len(intents) + 1,
-        **spent,
-    )
-
-
 async def _calls(drive: Drive) -> Outcome | None:
     """Carry out the calls of the turn; None when all have their results."""
     drive.calls = drive.calls or await turn_calls(drive.scope.store, drive.row)
@@ -205,18 +171,39 @@ async def _calls(drive: Drive) -> Outcome | None:
     alone = len(fresh) == len(drive.calls)
     if fresh:
         toolbox = drive.toolbox or await assemble(drive.agent, drive.scope)
-        bound = await _decide_and_run(drive, fresh, toolbox)
-        if bound is not None:
-            return bound
+        decided = await decide_all(drive, fresh, toolbox)
+        only_asks = alone and decided.asked and not decided.going
+        if only_asks and decided.denied is None:
+            await _keep_decisions(drive, decided, _let_go(drive), status="waiting")
+            return await end_suspended(drive)
+        await _keep_decisions(drive, decided)
+        for done in await run_together(decided.going, drive.scope):
+            note(drive, done)
+        if decided.denied is not None:
+            reason = f"denied:{decided.denied}"
+            return await end_stopped(drive, reason, seal=f"[halted:{reason}]")
     if alone and all(call.status == "done" for call in drive.calls):
         return await _close_turn(drive)
-    [left] = await drive.journal.commit(
-        Add(RunRow, drive.row.id, "open", -1), status="waiting"
-    )
+    [left] = await drive.journal.commit(_let_go(drive), status="waiting")
     if left:
         return await end_suspended(drive)
     drive.calls = await turn_calls(drive.scope.store, drive.row)
     return await _close_turn(drive)
+
+
+async def _keep_decisions(
+    drive: Drive, decided: Decided, *more: Step, **changes: JsonValue
+) -> None:
+    """One commit, then the questions in it are told."""
+    asked = [stage_question(each, drive.scope) for each in decided.asked]
+    steps = (*decided.steps, *more)
+    await drive.journal.commit(*steps, denials=decided.denials, **changes)
+    notify(asked, drive.scope)
+
+
+def _let_go(drive: Drive) -> Step:
+    """The step by which a driver gives back its own token of the turn."""
+    return Add(RunRow, drive.row.id, "open", -1)
 
 
 async def _close_turn(drive: Drive) -> Outcome | None:
@@ -230,44 +217,6 @@ async def _close_turn(drive: Drive) -> Outcome | None:
             drive, f"stuck:{stuck}", seal=f"[halted:stuck:{stuck}]"
         )
     return None
-
-
-async def _decide_and_run(
-    drive: Drive, calls: Sequence[Call], toolbox: Toolbox
-) -> Stopped | None:
-    """Decide in call order, keep the decisions in one commit, then run together."""
-    going: list[Go] = []
-    asked: list[Checkpoint] = []
-    steps: list[Step] = []
-    denials, denied = drive.row.denials, None
-    for call in calls:
-        match await decide(call, toolbox, drive.scope):
-            case Go() as go:
-                denials = 0
-                going.append(replace(go, call=mark_running(go.call, drive.scope)))
-                steps.append(Put(going[-1].call))
-            case Wait() as wait:
-                checkpoint = question(wait, drive.scope, drive.row.handle)
-                asked.append(checkpoint)
-                waiting = _waiting(wait.call, checkpoint)
-                steps += [Put(checkpoint), Put(waiting)]
-                _note(drive, waiting)
-            case Done(call=done):
-                denials += done.refused_by == "gate"
-                steps += settle_call(done)
-                _note(drive, done)
-        if 0 < drive.agent.guards.denials <= denials:
-            denied = call.name
-            break
-    staged = [stage_question(checkpoint, drive.scope) for checkpoint in asked]
-    await drive.journal.commit(*steps, denials=denials)
-    notify(staged, drive.scope)
-    for done in await run_together(going, drive.scope):
-        _note(drive, done)
-    if denied is None:
-        return None
-    reason = f"denied:{denied}"
-    return await end_stopped(drive, reason, seal=f"[halted:{reason}]")
 
 
 async def run_together(going: Sequence[Go], scope: Scope) -> list[Call]:
@@ -285,33 +234,6 @@ async def run_together(going: Sequence[Go], scope: Scope) -> list[Call]:
     except BaseExceptionGroup as several:
         raise _foremost(several) from None
     return [task.result() for task in tasks]
-
-
-def _note(drive: Drive, call: Call) -> None:
-    """Know a call as it is now; the calls of a turn stand in their order."""
-    drive.calls[call.index] = call
-
-
-def mark_running(call: Call, scope: Scope) -> Call:
-    """The call as started by this process; it may have happened from now on."""
-    return call.model_copy(
-        update={
-            "status": "running",
-            "decided": True,
-            "owner": scope.kit.owner.id,
-            "started_at": now_ms(),
-        }
-    )
-
-
-def _waiting(call: Call, checkpoint: Checkpoint) -> Call:
-    return call.model_copy(
-        update={
-            "status": "waiting",
-            "decided": True,
-            "checkpoint_id": checkpoint.id,
-        }
-    )
 
 
 def _listed(file: File) -> JsonValue:
