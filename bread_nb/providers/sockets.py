@@ -19,6 +19,7 @@ __all__ = ["Sockets"]
 
 _SECOND_ADDRESS = 0.25
 _ENOUGH = 1 << 20
+_SHORT = 1 << 14
 
 
 class _Socket(httpcore2.AsyncNetworkStream, asyncio.Protocol):
@@ -28,6 +29,7 @@ class _Socket(httpcore2.AsyncNetworkStream, asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._received = bytearray()
+        self._held = b""
         self._waiter: asyncio.Future[None] | None = None
         self._writable: asyncio.Future[None] | None = None
         self._resting = False
@@ -64,6 +66,8 @@ class _Socket(httpcore2.AsyncNetworkStream, asyncio.Protocol):
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         """What has come, at most so much; nothing at the end."""
+        if self._held:
+            self._send()
         if not self._received and not self._gone:
             self._waiter = self._loop.create_future()
             try:
@@ -81,16 +85,28 @@ class _Socket(httpcore2.AsyncNetworkStream, asyncio.Protocol):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        """Send; waits while the other side is slow."""
+        """Send; waits while the other side is slow.
+
+        What is short is held back until more is written or an answer is read, so that
+        the head and the body of a request go out together.
+        """
         if self._gone or self._transport is None:
             raise httpcore2.WriteError(str(self._error or "the connection is closed"))
-        self._transport.write(buffer)
+        self._held += buffer
+        if len(self._held) < _SHORT:
+            return
+        self._send()
         if self._writable is not None:
             try:
                 async with asyncio.timeout(timeout):
                     await self._writable
             except TimeoutError:
                 raise httpcore2.WriteTimeout from None
+
+    def _send(self) -> None:
+        held, self._held = self._held, b""
+        if self._transport is not None:
+            self._transport.write(held)
 
     async def aclose(self) -> None:
         """Close at once."""
