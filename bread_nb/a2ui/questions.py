@@ -17,8 +17,8 @@ from bread_nb.a2ui.forms import fields_of
 from bread_nb.a2ui.telling import Telling
 from bread_nb.a2ui.values import args_of, sound, text_diff
 from bread_nb.a2ui.words import say
+from bread_nb.base.consent import shown_hash
 from bread_nb.base.effects import Net, Shell, Spawn, effect_words
-from bread_nb.base.wire import fingerprint
 from bread_nb.crumbs import HumanRequired
 
 __all__ = [
@@ -73,12 +73,6 @@ class Extras:
     hint: str | None = None
     started: str | None = None
     end: str | None = None
-
-
-def shown_hash(checkpoint_id: str, tool_leaf: str, args: JsonValue) -> str:
-    """The hash of what a form shows; an answer with another one is refused."""
-    shown = dict(args) if isinstance(args, Mapping) else {}
-    return fingerprint([checkpoint_id, tool_leaf, shown])
 
 
 def remember_choices(selector: str, agent: str, session: str | None) -> list[Json]:

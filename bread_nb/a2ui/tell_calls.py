@@ -11,13 +11,13 @@ from bread_nb.a2ui.blocks import Call, CallState, Form, Turn, tool_name
 from bread_nb.a2ui.figures import seconds
 from bread_nb.a2ui.telling import Telling
 from bread_nb.a2ui.words import say
+from bread_nb.base.consent import says_yes
 
 __all__ = ["CALLS", "answer_line", "resumed"]
 
 _DENIED = frozenset(
     {"DENIED", "DECLINED", "PERMISSION_DENIED", "REFUSED", "TOOL_DENIED"}
 )
-_YES = frozenset({"yes", "y", "approve", "approved"})
 _CUT = frozenset({"CANCELLED", "HALTED", "RUN_CANCELLED", "SEALED", "STOPPED"})
 
 
@@ -218,7 +218,7 @@ def _plain(crumb: c.HumanResumed) -> Mapping[str, JsonValue]:
     if isinstance(crumb.response, str):
         if crumb.kind == "input":
             return {"answer": crumb.response}
-        return {"approved": crumb.response.strip().lower() in _YES}
+        return {"approved": says_yes(crumb.response)}
     return {}
 
 

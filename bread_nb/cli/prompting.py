@@ -10,10 +10,10 @@ from pydantic import JsonValue
 
 from bread_nb.a2ui.values import masked, text_of, visible
 from bread_nb.a2ui.words import say
+from bread_nb.base.consent import says_yes
 from bread_nb.base.schema import Schema
 from bread_nb.project.decisions import as_answer, refusal
 from bread_nb.project.inputs import read_mapping
-from bread_nb.runtime.answers import says_yes
 from bread_nb.runtime.outcome import PendingCall
 
 __all__ = ["ask", "read_line"]

@@ -11,6 +11,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from bread_nb.base.consent import says_yes
 from bread_nb.base.schema import Schema
 from bread_nb.errors import BreadError, ValidationError
 from bread_nb.runtime.outcome import PendingCall
@@ -26,10 +27,7 @@ __all__ = [
     "RunIt",
     "form_changed",
     "read_answer",
-    "says_yes",
 ]
-
-_YES = frozenset({"yes", "y", "approve", "approved"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +94,6 @@ def form_changed(checkpoint: Checkpoint) -> BreadError:
         why="the arguments in the store are not those of the form.",
         do="%bread pending shows the form as it is now",
     )
-
-
-def says_yes(text: str) -> bool:
-    """Whether a typed answer approves."""
-    return text.strip().lower() in _YES
 
 
 def _mapping(answer: object) -> Mapping[str, JsonValue]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from bread_nb.base.wire import fingerprint
+from bread_nb.base.consent import shown_hash
 from bread_nb.errors import BreadError
 from bread_nb.messages import Message, Usage
 from bread_nb.stores.records import Checkpoint
@@ -67,8 +67,7 @@ class PendingCall:
     @property
     def shown(self) -> str:
         """The hash of what a form shows for this call."""
-        parts: JsonValue = [self.checkpoint_id, self.tool_name, dict(self.args)]
-        return fingerprint(parts)
+        return shown_hash(self.checkpoint_id, self.tool_name, self.args)
 
     def __repr__(self) -> str:
         return f"PendingCall({self.handle}: {self.tool})"
