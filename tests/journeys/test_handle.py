@@ -360,10 +360,15 @@ async def test_a_sync_tool_hears_of_the_cancel(make_bread: MakeBread):
     await within(heard.wait())
 
 
-async def test_closing_bread_ends_what_works(make_bread: MakeBread):
+async def test_closing_bread_ends_what_works(
+    make_bread: MakeBread, caplog: pytest.LogCaptureFixture
+):
     slow = Slow()
     bread = make_bread({"baker": Agent(model=slow)})
     run = bread.run("baker", "go")
     await within(slow.spoke.wait())
     await within(bread.close())
     assert (run.status, slow.closed.is_set()) == ("cancelled", True)
+    del run
+    gc.collect()
+    assert caplog.records == []
