@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from bread_nb.runtime.steady import until_done
+from bread_nb.runtime.steady import Steady
 from bread_nb.stores.records import Call, RunRow
 from bread_nb.stores.store import Add, Claim, Step, Store
 
@@ -24,16 +24,17 @@ class Results:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._arrived: list[Call] = []
-        self._keeping: asyncio.Task[None] | None = None
+        self._keeping: Steady[None] | None = None
 
     async def keep(self, call: Call) -> None:
         """Store a result; it is stored when this returns, cancelled or not."""
         self._arrived.append(call)
         if len(self._arrived) == 1:
-            loop = asyncio.get_running_loop()
-            self._keeping = loop.create_task(self._keep_all())
-        assert self._keeping is not None
-        _, cancelled = await until_done(self._keeping)
+            self._keeping = Steady(self._keep_all())
+        keeping = self._keeping
+        assert keeping is not None
+        cancelled = await keeping.wait()
+        keeping.task.result()
         if cancelled:
             raise asyncio.CancelledError
 

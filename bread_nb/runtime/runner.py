@@ -228,6 +228,8 @@ async def run_together(going: Sequence[Go], scope: Scope) -> list[Call]:
         await results.keep(done)
         return done
 
+    if len(going) == 1:
+        return [await one(going[0])]
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(go)) for go in going]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
-__all__ = ["to_the_end", "until_done"]
+__all__ = ["Steady", "to_the_end"]
 
 T = TypeVar("T")
 
@@ -17,19 +17,35 @@ async def to_the_end(work: Coroutine[Any, Any, T]) -> tuple[T, bool]:
     A commit that was cut off by a cancellation would be in the store and unknown here;
     so it is waited for, and the caller acts on the cancellation afterwards.
     """
-    return await until_done(asyncio.get_running_loop().create_task(work))
+    steady = Steady(work)
+    cancelled = await steady.wait()
+    return steady.task.result(), cancelled
 
 
-async def until_done(task: asyncio.Task[T]) -> tuple[T, bool]:
-    """The result of a task, and whether somebody cancelled while it was waited for."""
-    cancelled = False
-    while not task.done():
+class Steady(Generic[T]):
+    """Work in a task of its own that whoever waits for it cannot cancel."""
+
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._waiters: list[asyncio.Future[None]] = []
+        self.task = self._loop.create_task(self._whole(work))
+
+    async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
         try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                raise
-            cancelled = True
-        except BaseException:  # noqa: BLE001
-            break
-    return task.result(), cancelled
+            return await work
+        finally:
+            for waiter in self._waiters:
+                if not waiter.done():
+                    waiter.set_result(None)
+
+    async def wait(self) -> bool:
+        """Wait until the work is done; whether somebody cancelled the waiting."""
+        cancelled = False
+        while not self.task.done():
+            waiter: asyncio.Future[None] = self._loop.create_future()
+            self._waiters.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                cancelled = True
+        return cancelled
