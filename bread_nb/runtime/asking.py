@@ -14,7 +14,13 @@ from bread_nb.messages import Native, Reasoning
 from bread_nb.providers.model import ChatModel, Model, ModelRequest, split_name
 from bread_nb.runtime.answer import instructions_for, wanted_schema
 from bread_nb.runtime.drive import Drive
-from bread_nb.runtime.hooks import TRANSIENT, Recovered, as_bread_error, guarded
+from bread_nb.runtime.hooks import (
+    TRANSIENT,
+    HookRaised,
+    Recovered,
+    as_bread_error,
+    guarded,
+)
 from bread_nb.runtime.toolbox import Toolbox
 from bread_nb.runtime.turn import Turn, take_turn
 
@@ -56,14 +62,17 @@ async def ask_model(drive: Drive, toolbox: Toolbox) -> Turn | Recovered:
         )
 
     handling = drive.agent.error_handling or drive.scope.kit.error_handling
-    return await guarded(
-        attempt,
-        drive.chain,
-        drive.context(),
-        policy=handling.retry if handling else None,
-        default=TRANSIENT,
-        on_retry=told,
-    )
+    try:
+        return await guarded(
+            attempt,
+            drive.chain,
+            drive.context(),
+            policy=handling.retry if handling else None,
+            default=TRANSIENT,
+            on_retry=told,
+        )
+    except HookRaised as raised:
+        raise raised.error from None
 
 
 async def _attempt(drive: Drive, toolbox: Toolbox, number: int) -> Turn:

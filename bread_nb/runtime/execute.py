@@ -26,7 +26,7 @@ from bread_nb.crumbs import (
 from bread_nb.errors import BreadError, Halt, ToolError, ValidationError, closest
 from bread_nb.governance.verdict import Action, Allow, Ask, Deny, HaltRun, Verdict
 from bread_nb.runtime.grants import granted
-from bread_nb.runtime.hooks import Chain, Recovered, chain_of, guarded
+from bread_nb.runtime.hooks import Chain, HookRaised, Recovered, chain_of, guarded
 from bread_nb.runtime.invoke import invoke, progress_value, tool_context
 from bread_nb.runtime.results import (
     bounded,
@@ -194,6 +194,9 @@ async def carry_out(go: Go, scope: Scope) -> Call:
     except asyncio.CancelledError:
         _failed(call, _cut_short(), scope, since)
         raise
+    except HookRaised as raised:
+        _failed(call, raised.error, scope, since)
+        raise raised.error from None
     except Exception as error:
         _failed(call, error, scope, since)
         raise

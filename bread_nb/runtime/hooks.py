@@ -28,6 +28,7 @@ from bread_nb.tools.lifecycle import (
 __all__ = [
     "TRANSIENT",
     "Chain",
+    "HookRaised",
     "Recovered",
     "as_bread_error",
     "chain_of",
@@ -46,6 +47,14 @@ class Recovered:
     """What an error hook put in place of a failure."""
 
     output: object
+
+
+class HookRaised(Exception):
+    """An error hook raised: a fault of its own, which nothing may answer."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,13 +163,20 @@ async def guarded(
         policy: The retry somebody configured, if any.
         default: The retry that holds when nobody configured one.
         on_retry: Told of the error, the failed try, the tries in all and the wait.
+
+    Raises:
+        BreadError: The last failure, or what a hook put in its place.
+        HookRaised: When an error hook raised.
     """
     recovered: list[Recovered] = []
     hook_retries = 0
 
     async def decide(error: BreadError, attempt: int) -> float | None:
         nonlocal hook_retries
-        answer = await chain.on_error(context.but(error=error))
+        try:
+            answer = await chain.on_error(context.but(error=error))
+        except Exception as raised:
+            raise HookRaised(raised) from raised
         match answer:
             case Recover(output=output):
                 recovered.append(Recovered(output))

@@ -108,13 +108,14 @@ async def test_what_the_after_hook_leaves_is_what_everybody_sees(
     assert only(run.crumbs, "tool:result")[0]["result"] == "RYE BAKED"
 
 
-@pytest.mark.parametrize("place", ["before_run", "after_run"])
+@pytest.mark.parametrize("place", ["before_run", "after_run", "on_error"])
 async def test_a_tool_hook_that_raises_ends_the_run(make_bread: MakeBread, place: str):
     def burn(_: HookContext) -> None:
         raise BreadError("The oven burns.", code="BURNT")
 
-    own = Hooks(**{place: burn}, on_error=lambda _: Recover("no"))
-    bread = make_bread({"baker": Oven().agent(own)})
+    own = Hooks(**{"on_error": lambda _: Recover("no"), place: burn})
+    oven = Oven(fails=place == "on_error")
+    bread = make_bread({"baker": oven.agent(own, error_handling=trying(3))})
     error = await fault(bread, bread.run("baker", "go", session="s1"))
     assert error.code == "BURNT"
     kept = await bread.sessions.messages("s1")
