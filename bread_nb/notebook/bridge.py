@@ -101,8 +101,11 @@ class Engine:
         """
         done = self.submit(work, copy_context())
         presses = _Presses()
-        with presses.heard():
-            _Waiting(done, lambda: presses.pressed).until(lambda: False, None)
+        try:
+            with presses.heard():
+                _Waiting(done, lambda: presses.pressed).until(lambda: False, None)
+        except KeyboardInterrupt:
+            raise stopped(None) from None
         if not done.done():
             raise stopped(None)
         return done.result()

@@ -123,7 +123,7 @@ class Deeds:
 
     def _stop(self, screen: Screen, action: Action) -> None:
         shown = self._shown
-        at_work = shown.bread.at_work(shown.run_id)
+        at_work = shown.at_work()
         if not at_work:
             raise BreadError(
                 "It does not work here, or not any more.",

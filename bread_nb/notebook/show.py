@@ -73,10 +73,8 @@ class Screen:
             self.settled = True
             self._card.show({})
             return
-        widget = _new_widget(hear)
-        if widget is not None:
-            self._widget = widget
-            self._card.show(widget.view)
+        self._widget = _new_widget(hear)
+        self._card.show({} if self._widget is None else self._widget.view)
 
     def tell(self, message: Json) -> bool:
         """Send a message to the views; whether any could get it."""

@@ -25,6 +25,7 @@ from bread_nb.crumbs import Crumb
 from bread_nb.notebook.consent import OpenForms
 from bread_nb.notebook.pump import Pump
 from bread_nb.notebook.show import Screen
+from bread_nb.runtime.live import Live
 from bread_nb.runtime.run import Run
 
 __all__ = ["Shown"]
@@ -38,11 +39,13 @@ class Shown:
     Args:
         bread: The instance that the run belongs to.
         agent: What to call it before it has told anything.
+        title: The name its agent has for people, if it has one.
         pump: Who says when something may be sent.
     """
 
-    def __init__(self, bread: Bread, agent: str, pump: Pump) -> None:
+    def __init__(self, bread: Bread, agent: str, title: str | None, pump: Pump) -> None:
         self.bread = bread
+        self._title = title
         self.session: str | None = None
         self.run_id = ""
         self.handle = ""
@@ -55,7 +58,7 @@ class Shown:
         self.rested_at: float | None = None
         self._pump = pump
         self.card = Card(surface_id(new_id()))
-        self.card.facts = Facts(title=agent)
+        self.card.facts = Facts(title=title or agent)
         self._noted = False
 
     # -- what the engine tells ---------------------------------------------------------
@@ -65,7 +68,7 @@ class Shown:
         with self.lock:
             if self.run_id:
                 return
-            facts = replace(self.card.facts, title=None)
+            facts = replace(self.card.facts, title=self._title)
             self.run_id, self.handle = run_id, handle
             self.card = Card(surface_id(run_id))
             self.card.facts = facts
@@ -116,6 +119,12 @@ class Shown:
     def watched(self) -> bool:
         """Whether any view is open."""
         return any(screen.views for screen in self.screens)
+
+    def at_work(self) -> list[Live]:
+        """The work that is under way on it here."""
+        if self.run_id:
+            return self.bread.at_work(self.run_id)
+        return [self.run.live] if self.run is not None and not self.run.done else []
 
     def form(self, checkpoint_id: str) -> Form | None:
         """The form of a checkpoint, open or settled."""

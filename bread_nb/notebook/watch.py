@@ -23,6 +23,7 @@ from bread_nb.crumbs import (
     RunFailed,
     TextDelta,
 )
+from bread_nb.errors import BreadError
 from bread_nb.notebook.bridge import Engine
 from bread_nb.notebook.cells import Cell, kernel_of
 from bread_nb.notebook.deeds import Deeds
@@ -130,7 +131,7 @@ class Watch:
     # -- crumbs, on the engine thread --------------------------------------------------
 
     def _new(self, bread: Bread, agent: str) -> Shown:
-        shown = Shown(bread, agent, self._pump)
+        shown = Shown(bread, agent, _title(bread, agent), self._pump)
         self._deeds[shown] = Deeds(shown, self._engine, self, self._client)
         self.listen(bread)
         return shown
@@ -267,3 +268,11 @@ class Watch:
                 return session
             case _:
                 return None
+
+
+def _title(bread: Bread, agent_id: str) -> str | None:
+    """The name that an agent has for people, if it has one."""
+    try:
+        return bread.agent(agent_id).name
+    except BreadError:
+        return None

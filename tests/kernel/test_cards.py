@@ -267,3 +267,12 @@ def test_script_in_text_and_results_is_text_in_the_saved_output(page: Kernel):
     for live in ("<script", "<img", "<svg", 'href="javascript'):
         assert live not in html
     assert "collector.example" in html
+
+
+def test_an_agent_with_a_name_for_people_is_called_by_it(page: Kernel):
+    page.ok("kind = Agent(name='Kind baker', model=Scripted(['yes']))")
+    cell = page.start("%%bread kind\nhi")
+    view = page.view(page.card(cell))
+    view.state("finished")
+    assert view.head()["agent"] == "Kind baker"
+    page.finish(cell)

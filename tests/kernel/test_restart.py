@@ -178,3 +178,14 @@ def test_a_name_given_along_is_asked_for_after_a_restart(
     second.ok("loaf = 'another loaf'")
     ended = second.ok("%bread resume user-1.a --approve", watched=False)
     assert "used another loaf" in ended.outputs[-1]["text/html"]
+
+
+def test_a_store_that_cannot_be_written_is_one_clear_error(
+    open_kernel: Callable[..., Kernel],
+):
+    kernel = open_kernel(BREAD_STORE="sqlite:////proc/nowhere/bread.db")
+    kernel.ok("%load_ext bread_nb")
+    result = kernel.run("%bread writer hi", watched=False)
+    assert "[STORE_UNWRITABLE]" in result.told.splitlines()[0]
+    assert len(result.told.splitlines()) == 3
+    assert result.outputs == []
