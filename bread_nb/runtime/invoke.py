@@ -8,6 +8,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from typing import Any, cast
 
+from bread_nb.base.wire import dumps
 from bread_nb.errors import BreadError, ToolError
 from bread_nb.runtime.results import plain_result
 from bread_nb.runtime.scope import Scope
@@ -19,6 +20,7 @@ __all__ = ["invoke", "progress_value", "tool_context"]
 _OVER = object()
 _LONGEST_MESSAGE = 4_000
 _MESSAGE_TAIL = 1_000
+_LONGEST_PROGRESS = 40_000
 
 
 async def invoke(
@@ -165,8 +167,10 @@ def tool_context(scope: Scope, call_id: str, credentials: Credentials) -> ToolCo
 
 
 def progress_value(value: object, tool: Tool) -> object:
-    """A progress value as JSON, or its text when it has no JSON form."""
+    """A progress value as JSON, bounded; its text when it has no JSON form."""
     try:
-        return plain_result(value, tool)
+        plain = plain_result(value, tool)
     except ToolError:
-        return str(value)
+        plain = str(value)
+    text = plain if isinstance(plain, str) else dumps(plain)
+    return plain if len(text) <= _LONGEST_PROGRESS else _shortened(text)

@@ -1,6 +1,6 @@
 """What the model is shown of a result: bounded, fenced, without secrets."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 from fixtures.journey import call, calls, fault, finished, only, results
@@ -53,6 +53,23 @@ async def test_a_huge_error_is_bounded_too(make_bread: MakeBread):
     message = only(run.crumbs, "tool:error")[0]["error"]["message"]
     assert len(message) < 6_000
     assert "characters left out" in message
+
+
+async def test_huge_progress_is_bounded_too(make_bread: MakeBread):
+    @tool
+    def rise() -> Iterator[object]:
+        """Rise."""
+        yield "x" * 1_000_000
+        yield {"y": ["y"] * 500_000}
+        yield "risen"
+
+    bread = make_bread({"baker": one(rise)})
+    run = bread.run("baker", "go")
+    await finished(bread, run)
+    told = [crumb["result"] for crumb in only(run.crumbs, "tool:result:partial")]
+    assert all(len(text) < 6_000 for text in told)
+    assert "characters left out" in told[0]
+    assert told[-1] == "risen"
 
 
 async def test_a_result_under_the_bound_is_whole(make_bread: MakeBread):
