@@ -17,8 +17,8 @@ from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.crumbs import HumanResumed
 from bread_nb.errors import BreadError
 from bread_nb.notebook.bridge import Engine
-from bread_nb.notebook.consent import Armed
 from bread_nb.notebook.letters import Action, Bye, Hello, read_letter
+from bread_nb.notebook.nonces import Armed
 from bread_nb.notebook.show import Screen
 from bread_nb.notebook.shown import Shown
 from bread_nb.runtime.run import Run

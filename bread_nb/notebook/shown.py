@@ -22,7 +22,7 @@ from bread_nb.a2ui.views import Facts, head_view
 from bread_nb.base.ids import monotonic, new_id, now_ms
 from bread_nb.bread import Bread
 from bread_nb.crumbs import Crumb
-from bread_nb.notebook.consent import OpenForms
+from bread_nb.notebook.nonces import OpenForms
 from bread_nb.notebook.pump import Pump
 from bread_nb.notebook.show import Screen
 from bread_nb.runtime.live import Live
