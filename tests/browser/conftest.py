@@ -1,0 +1,107 @@
+"""Servers and pages for the tests that click."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import nbformat
+import pytest
+from browser.lab import FRONTS, FrontName, Server, missing_binder, served
+from browser.notebooks import VIEWPORT, Notebook, OpenNotebook
+from browser.projects import Kitchen
+from playwright.sync_api import Browser, sync_playwright
+
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--no-proxy-server",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+]
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Server]:
+    name: FrontName = getattr(request, "param", "lab")
+    if name != "lab" and (lack := missing_binder()):
+        pytest.skip(lack)
+    with served(FRONTS[name], tmp_path_factory.mktemp(name)) as server:
+        yield server
+
+
+@pytest.fixture
+def kitchen(server: Server, request: pytest.FixtureRequest) -> Kitchen:
+    """A project of this test alone, on the server."""
+    name = re.sub(r"\W+", "-", request.node.name).strip("-")
+    return Kitchen.at(server.folder / name)
+
+
+@pytest.fixture
+def open_notebook(
+    browser: Browser, server: Server, kitchen: Kitchen, request: pytest.FixtureRequest
+) -> Iterator[OpenNotebook]:
+    """Opens notebooks of the project: `open_notebook("%load_ext bread_nb", …)`.
+
+    At the end nothing may have left this machine, and the console is clean.
+    """
+    opened: list[Notebook] = []
+
+    def open_one(*sources: str, name: str = "notebook", **options: object) -> Notebook:
+        path = kitchen.root / f"{name}.ipynb"
+        if sources or not path.exists():
+            nbformat.write(of_sources(sources), path)
+        context = browser.new_context(viewport=VIEWPORT, **options)
+        notebook = Notebook(server, context, path)
+        opened.append(notebook)
+        notebook.open()
+        return notebook
+
+    yield open_one
+    failed = getattr(request.node, "failed", False)
+    for notebook in opened:
+        if failed:
+            picture = kitchen.root.parent.parent / f"{kitchen.root.name}.png"
+            notebook.page.screenshot(path=picture)
+        notebook.page.context.close()
+    server.shut_down_kernels()
+    for notebook in opened:
+        assert notebook.told.outside == []
+        assert notebook.told.errors == []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item):
+    report = yield
+    if report.failed:
+        item.failed = True
+    return report
+
+
+def of_sources(sources: tuple[str, ...]) -> nbformat.NotebookNode:
+    notebook = nbformat.v4.new_notebook()
+    notebook.metadata.kernelspec = {
+        "name": "python3",
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+    }
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    for number, cell in enumerate(cells):
+        cell.id = f"cell-{number}"
+    notebook.cells = cells
+    return notebook

@@ -1,0 +1,268 @@
+"""One notebook in one page: its cells, its kernel, and what the page does unasked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import nbformat
+from browser.cards import CardView
+from browser.lab import Server
+from playwright.sync_api import (
+    BrowserContext,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Request,
+    WebSocket,
+    expect,
+)
+
+LOAD_SECONDS = 60
+CELL_SECONDS = 30
+VIEWPORT = {"width": 1280, "height": 900}
+NEARBY = ("", "127.0.0.1")
+LOAD = "%load_ext bread_nb"
+OURS = re.compile("bread|widget", re.IGNORECASE)
+
+_HELPERS = """
+window.breadTest = {
+  runs: {},
+  panel: () => window.jupyterapp.shell.currentWidget,
+  there: () => Boolean(window.jupyterapp?.shell.currentWidget?.sessionContext),
+  async ready() {
+    await window.jupyterapp.restored;
+    const panel = this.panel();
+    await panel.context.ready;
+    await panel.sessionContext.ready;
+    await panel.sessionContext.session.kernel.info;
+  },
+  activate(index) {
+    const notebook = this.panel().content;
+    notebook.activeCellIndex = index;
+    notebook.deselectAll();
+  },
+  start(index) {
+    this.activate(index);
+    const run = {done: false};
+    this.runs[index] = run;
+    const ended = () => { run.done = true; };
+    window.jupyterapp.commands.execute('notebook:run-cell').then(ended, ended);
+  },
+  sources() {
+    return [...this.panel().content.model.cells].map((cell) => cell.sharedModel.source);
+  },
+};
+"""
+
+
+@dataclass
+class Told:
+    """What a page did that a person would not see."""
+
+    errors: list[str] = field(default_factory=list[str])
+    outside: list[str] = field(default_factory=list[str])
+    frames: list[bytes] = field(default_factory=list[bytes])
+
+    def watch(self, context: BrowserContext, page: Page) -> None:
+        context.on("request", self._request)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("websocket", self._websocket)
+
+    def _request(self, request: Request) -> None:
+        self._look(request.url)
+
+    def _look(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and parts.hostname not in NEARBY:
+            self.outside.append(url)
+
+    def _console(self, message: ConsoleMessage) -> None:
+        # The front ends have errors of their own. Widgets come from blob addresses.
+        where = message.location["url"]
+        ours = where.startswith("blob:") or OURS.search(message.text)
+        if message.type == "error" and ours:
+            self.errors.append(f"{message.text} ({where})")
+
+    def _websocket(self, socket: WebSocket) -> None:
+        self._look(socket.url)
+        socket.on("framereceived", self._frame)
+
+    def _frame(self, payload: bytes | str) -> None:
+        if isinstance(payload, bytes):
+            self.frames.append(payload)
+
+
+class Notebook:
+    """A notebook that is open in a page of its own.
+
+    Args:
+        server: The server it is on.
+        context: The page's context, which nobody else uses.
+        path: The file, in the server's folder.
+    """
+
+    def __init__(self, server: Server, context: BrowserContext, path: Path) -> None:
+        self.server = server
+        self.path = path
+        self.told = Told()
+        context.add_init_script(_HELPERS)
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(CELL_SECONDS * 1000)
+        self.page.on("dialog", lambda dialog: dialog.accept())
+        self.told.watch(context, self.page)
+
+    def open(self) -> None:
+        """Go to the page, and wait until the notebook and its kernel are there."""
+        inside = self.path.relative_to(self.server.folder).as_posix()
+        self.page.goto(self.server.address(inside))
+        self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        there = "() => window.breadTest.there()"
+        self.page.wait_for_function(there, timeout=LOAD_SECONDS * 1000)
+        self.page.evaluate("() => window.breadTest.ready()")
+
+    def reload(self) -> None:
+        """Reload the page; the kernel goes on."""
+        self.page.reload()
+        self.wait_until_ready()
+
+    def after_loading(self) -> CellView:
+        """Run the first cell; the second one."""
+        self.cell(0).run()
+        return self.cell(1)
+
+    def cell(self, index: int) -> CellView:
+        return CellView(self, index)
+
+    def add(self, source: str) -> CellView:
+        """Add a code cell at the end."""
+        index = self.page.evaluate(
+            """(source) => {
+              const shared = window.breadTest.panel().content.model.sharedModel;
+              const index = shared.cells.length;
+              shared.insertCell(index, {cell_type: 'code', source});
+              return index;
+            }""",
+            source,
+        )
+        return self.cell(index)
+
+    def sources(self) -> list[str]:
+        """The sources of all cells, in their order."""
+        return self.page.evaluate("() => window.breadTest.sources()")
+
+    def command(self, name: str, **arguments: object) -> None:
+        """Carry out a command of the front end and wait for its end."""
+        self.page.evaluate(
+            "([name, given]) => window.jupyterapp.commands.execute(name, given)"
+            ".then(() => undefined)",
+            [name, arguments],
+        )
+
+    def save(self) -> nbformat.NotebookNode:
+        """Save, and read what is in the file."""
+        self.command("docmanager:save")
+        return self.read()
+
+    def read(self) -> nbformat.NotebookNode:
+        """What is in the file."""
+        return nbformat.read(self.path, as_version=4)
+
+    def wait_until_saved(self) -> None:
+        """Wait until nothing is left to save."""
+        saved = "() => !window.breadTest.panel().context.model.dirty"
+        self.page.wait_for_function(saved)
+
+    def restart_kernel(self) -> None:
+        """Restart the kernel as a person does, from the menu."""
+        self._from_menu("Kernel", "Restart Kernel…")
+        self.page.locator(".jp-Dialog").wait_for(state="detached")
+        self.wait_until_ready()
+
+    def restart_and_run_all(self) -> None:
+        """Restart the kernel and run all cells, from the menu."""
+        self._from_menu("Kernel", "Restart Kernel and Run All Cells…")
+
+    def _from_menu(self, menu: str, item: str) -> None:
+        """Choose an item of a menu and say yes to what it asks."""
+        page = self.page
+        page.get_by_role("menuitem", name=menu, exact=True).click()
+        page.locator(".lm-Menu").get_by_text(item, exact=True).click()
+        page.locator(".jp-Dialog .jp-mod-accept").click()
+
+    def in_kernel(self, code: str) -> str:
+        """What a cell with this code prints."""
+        return self.add(code).run().text
+
+
+class CellView:
+    """A code cell, as a person sees it."""
+
+    def __init__(self, notebook: Notebook, index: int) -> None:
+        self._notebook = notebook
+        self._index = index
+        cells = notebook.page.locator(".jp-Notebook .jp-Cell")
+        self.node: Locator = cells.nth(index)
+
+    def start(self) -> CellView:
+        """Run it, and do not wait."""
+        script = "(index) => { window.breadTest.start(index); }"
+        self._notebook.page.evaluate(script, self._index)
+        return self
+
+    def run(self, seconds: float = CELL_SECONDS) -> CellView:
+        """Run it to its end."""
+        return self.start().wait(seconds)
+
+    def wait(self, seconds: float = CELL_SECONDS) -> CellView:
+        """Wait until it has run."""
+        done = "(index) => window.breadTest.runs[index].done"
+        self._notebook.page.wait_for_function(
+            done, arg=self._index, timeout=seconds * 1000
+        )
+        return self
+
+    @property
+    def running(self) -> bool:
+        done = "(index) => window.breadTest.runs[index].done"
+        return not self._notebook.page.evaluate(done, self._index)
+
+    def select(self) -> None:
+        """Make it the active cell, in command mode."""
+        script = "(index) => window.breadTest.activate(index)"
+        self._notebook.page.evaluate(script, self._index)
+
+    @property
+    def outputs(self) -> Locator:
+        return self.node.locator(".jp-OutputArea-output")
+
+    @property
+    def text(self) -> str:
+        """The text of all its outputs; that of cards is not in it."""
+        return "\n".join(node.inner_text().rstrip() for node in self.outputs.all())
+
+    def wait_for_text(self, text: str) -> None:
+        """Wait until one of its outputs, not the card, has this text."""
+        found = self.outputs.filter(has_not=self.card.node, has_text=text)
+        expect(found).not_to_have_count(0)
+
+    @property
+    def card(self) -> CardView:
+        """The live card in it."""
+        return CardView(self.node.locator(".bread"))
+
+    @property
+    def execution_count(self) -> int | None:
+        script = (
+            "(i) => window.breadTest.panel().content.widgets[i].model.executionCount"
+        )
+        return self._notebook.page.evaluate(script, self._index)
+
+
+OpenNotebook = Callable[..., Notebook]
