@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
+from operator import attrgetter
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -21,6 +22,7 @@ _TYPES: dict[str, type[Crumb]] = {
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Crumb) and kind.type
 }
+# Of each type: a field's name, its name on the wire, whether it may be left out.
 _WIRE: dict[type[Crumb], tuple[tuple[str, str, bool], ...]] = {
     kind: tuple(
         (f.name, camel(f.name), f.default is None)
@@ -31,17 +33,25 @@ _WIRE: dict[type[Crumb], tuple[tuple[str, str, bool], ...]] = {
 }
 
 
+# One call that reads all fields of a type: crumbs are many.
+_VALUES: dict[type[Crumb], Callable[[Crumb], tuple[object, ...]]] = {
+    kind: attrgetter(*(attribute for attribute, _, _ in wire))
+    for kind, wire in _WIRE.items()
+}
+
+
 def to_wire(crumb: Crumb) -> dict[str, JsonValue]:
     """A crumb as plain JSON: camelCase, optional fields left out when unset."""
+    kind = type(crumb)
     name = crumb.name if isinstance(crumb, UnknownCrumb) else crumb.type
-    out: dict[str, JsonValue] = {"type": name}
-    for attribute, key, optional in _WIRE[type(crumb)]:
-        value = getattr(crumb, attribute)
-        if isinstance(value, ErrorInfo):
-            value = _error_json(value)
-        if value is not None or not optional:
-            out[key] = value
-    out.update(crumb.extra)
+    out: dict[str, Any] = {"type": name}
+    values = _VALUES[kind](crumb)
+    for (_, key, optional), value in zip(_WIRE[kind], values, strict=True):
+        if value is None and optional:
+            continue
+        out[key] = _error_json(value) if isinstance(value, ErrorInfo) else value
+    if crumb.extra:
+        out.update(crumb.extra)
     return out
 
 

@@ -56,6 +56,11 @@ class ErrorInfo:
         )
 
 
+def _nothing() -> dict[str, JsonValue]:
+    """No further fields; `dict[…]` as a factory takes seven times as long."""
+    return {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Crumb:
     """The fields all crumbs share. `seq` numbers a run's crumbs from 1.
@@ -70,7 +75,7 @@ class Crumb:
     session_id: str | None = None
     timestamp: int
     seq: int | None = None
-    extra: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    extra: Mapping[str, JsonValue] = field(default_factory=_nothing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
