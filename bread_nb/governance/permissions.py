@@ -7,6 +7,7 @@ empty allow list means all tools. Human tools are exempt. Source: the Agents doc
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -50,6 +51,14 @@ class Permissions:
                     code="INVALID_PERMISSION",
                     why=f"{getattr(self, name)!r} is a single text.",
                     do=f"Permissions({name}=[{getattr(self, name)!r}])",
+                )
+        for entry in self.ask:
+            if inspect.iscoroutinefunction(entry):
+                raise BreadError(
+                    "A function under ask cannot be async.",
+                    code="INVALID_PERMISSION",
+                    why=f"{entry.__name__} would have to be awaited.",
+                    do="decide from (tool, args) at once: def asks(tool, args): ...",
                 )
         named = [entry for entry in self.ask if isinstance(entry, str)]
         asked = tuple(entry for entry in self.ask if not isinstance(entry, str))

@@ -35,13 +35,21 @@ def grant_for(checkpoint: Checkpoint, remember: JsonValue, selector: str) -> Gra
     """The rule that `remember` asks for.
 
     Raises:
-        ValidationError: When it is not run, session or agent.
+        ValidationError: When it is not run, session or agent, or when the question
+            is one that is asked every time.
     """
     places = {
         "run": checkpoint.run_id,
         "session": checkpoint.session_id,
         "agent": checkpoint.agent_id,
     }
+    if not checkpoint.lasting:
+        raise ValidationError(
+            f"{checkpoint.handle} is asked every time.",
+            code="INVALID_ANSWER",
+            problems=["remember is not offered for this call"],
+            do='{"approved": true}',
+        )
     if remember not in ("run", "session", "agent"):
         raise ValidationError(
             f"remember={remember!r} is not a scope.",

@@ -24,6 +24,7 @@ class PendingCall:
 
     `shown` is the hash of what a form shows; an answer that carries another one is
     refused. `schema` is the JSON Schema of the answer (or of the editable arguments).
+    `lasting` says that `remember` may be given.
     """
 
     checkpoint_id: str
@@ -38,6 +39,7 @@ class PendingCall:
     prompt: str | None = None
     rule: str | None = None
     effect: str | None = None
+    lasting: bool = False
     created_at: int = 0
 
     @staticmethod
@@ -56,6 +58,7 @@ class PendingCall:
             prompt=checkpoint.prompt,
             rule=checkpoint.rule,
             effect=checkpoint.effect,
+            lasting=checkpoint.lasting,
             created_at=checkpoint.created_at,
         )
 

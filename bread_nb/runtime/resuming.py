@@ -222,7 +222,7 @@ async def _consent(
         decision = replace(decision, call=started, note=_edit_note(edited))
     grant = None
     remember = answer.remember if isinstance(answer, Approve) else None
-    if remember is not None and checkpoint.lasting:
+    if remember is not None:
         grant = grant_for(checkpoint, remember, tool.perm_id)
     return _Settlement(reply=reply, decision=decision, edited=edited, grant=grant)
 

@@ -5,6 +5,7 @@ from fixtures.journey import call, calls, finished, only, results, waiting, with
 from journeys.conftest import MakeBread
 
 from bread_nb import Agent, BreadError, Permissions, Scripted, human_tool, tool
+from bread_nb.base.effects import Shell
 
 NAMES = ("read_file", "read_page", "write_file", "delete")
 
@@ -158,3 +159,29 @@ def test_a_text_in_place_of_a_list_is_refused():
         Permissions(deny="tool:delete")
     assert caught.value.code == "INVALID_PERMISSION"
     assert "deny=['tool:delete']" in caught.value.do
+
+
+async def test_a_command_is_asked_every_time_and_takes_no_rule(make_bread: MakeBread):
+    shell = tool(lambda command: "ran", name="shell", effect=Shell(command="command"))
+    agent = Agent(
+        model=Scripted([calls(call("tool_shell", command="ls")), "done"]),
+        tools=[shell],
+        permissions=Permissions(ask=["tool:shell"]),
+    )
+    bread = make_bread({"admin": agent})
+    asked = await waiting(bread.run("admin", "List."))
+    [question] = asked.pending
+    assert not question.lasting
+    with pytest.raises(BreadError) as caught:
+        await bread.resume(asked.only, {"approved": True, "remember": "agent"})
+    assert caught.value.code == "INVALID_ANSWER"
+    assert [call.handle for call in await bread.pending()] == [question.handle]
+
+
+def test_a_function_that_decides_cannot_be_async():
+    async def asks(tool: str, args: object) -> bool:
+        return True
+
+    with pytest.raises(BreadError) as caught:
+        Permissions(ask=[asks])
+    assert caught.value.code == "INVALID_PERMISSION"
