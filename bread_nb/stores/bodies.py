@@ -32,6 +32,7 @@ __all__ = [
     "body_of",
     "check_fields",
     "column",
+    "columns_in",
     "columns_of",
     "copied",
     "defaults_of",
@@ -45,6 +46,7 @@ __all__ = [
 
 Column = str | int | None
 Columns = dict[str, Column]
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 COLUMNS = ("run_id", "session_id", "agent_id", "status", "created_at")
 
 R = TypeVar("R", bound=Record)
@@ -97,7 +99,7 @@ def copied(fields: Fields) -> Fields:
         ValueError: When a value has no JSON form that can be read back.
     """
     return {
-        name: _parsed(text_of(value)) if isinstance(value, list | dict) else value
+        name: value if type(value) in _SCALARS else _parsed(text_of(value))
         for name, value in fields.items()
     }
 
@@ -181,14 +183,19 @@ def defaults_of(kind: type[Record]) -> Mapping[str, JsonValue]:
 
 
 @cache
-def _columns_in(kind: type[Record]) -> tuple[str, ...]:
-    return tuple(name for name in COLUMNS if name in kind.model_fields)
+def columns_in(kind: type[Record]) -> tuple[str, ...]:
+    """The fields of a kind that have columns."""
+    found = (name for name in COLUMNS if name in kind.model_fields)
+    return tuple(name for name in found if name not in kind.seldom)
+
+
+_NO_COLUMNS: Columns = dict.fromkeys(COLUMNS)
 
 
 def columns_of(record: Record) -> Columns:
     """The fields of a record that have columns; those it does not have are None."""
-    columns: Columns = dict.fromkeys(COLUMNS)
-    for name in _columns_in(type(record)):
+    columns = _NO_COLUMNS.copy()
+    for name in columns_in(type(record)):
         columns[name] = column(name, getattr(record, name))
     return columns
 
@@ -200,15 +207,19 @@ def column(name: str, value: object) -> Column:
     return check_key(value) if isinstance(value, str) else None
 
 
+@cache
+def _names_in(kind: type[Record]) -> frozenset[str]:
+    return frozenset(kind.model_fields)
+
+
 def check_fields(kind: type[Record], fields: Fields) -> None:
     """Refuse names that are no fields of the kind.
 
     Raises:
         ValueError: Naming them.
     """
-    known = kind.model_fields
-    if not all(name in known for name in fields):
-        wrong = ", ".join(sorted(set(fields) - set(known)))
+    if not fields.keys() <= _names_in(kind):
+        wrong = ", ".join(sorted(fields.keys() - _names_in(kind)))
         raise ValueError(f"a {kind.kind} has no field {wrong}")
 
 

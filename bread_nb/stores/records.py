@@ -101,6 +101,7 @@ class Call(Record):
     """
 
     kind: ClassVar[str] = "call"
+    seldom: ClassVar[frozenset[str]] = frozenset({"status"})
 
     run_id: str
     session_id: str

@@ -14,7 +14,7 @@ from typing import TypeGuard, cast
 
 from pydantic import JsonValue
 
-from bread_nb.stores.bodies import COLUMNS, Column, check_fields, matches
+from bread_nb.stores.bodies import COLUMNS, Column, check_fields, columns_in, matches
 from bread_nb.stores.store import Fields, Record
 
 __all__ = [
@@ -136,13 +136,12 @@ def select(
 
 def _term(kind: type[Record], name: str, wanted: JsonValue) -> Query:
     """A condition that no record that matches fails; exact when no other holds it."""
-    if name == "created_at" and _small(wanted) and not isinstance(wanted, bool):
-        return Query("created_at = ?", [wanted])
-    if name == "id" or name in COLUMNS:
+    if name == "id" or name in columns_in(kind):
         if wanted is None:
             return Query(f"{name} IS NULL", [])
-        if name != "created_at" and _bindable(wanted):
-            return Query(f"{name} = ?", [wanted])
+        whole = _small(wanted) and not isinstance(wanted, bool)
+        if whole if name == "created_at" else _bindable(wanted):
+            return Query(f"{name} = ?", [cast("Column", wanted)])
         return _ANYTHING
     term = _body_term(f"'$.{name}'", wanted)
     if term is not _ANYTHING and matches(kind, {}, {name: wanted}):

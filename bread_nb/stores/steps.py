@@ -13,13 +13,13 @@ from typing import assert_never, cast
 from pydantic import JsonValue
 
 from bread_nb.stores.bodies import (
-    COLUMNS,
     Column,
     Columns,
     as_expected,
     body_of,
     check_fields,
     column,
+    columns_in,
     columns_of,
     copied,
     defaults_of,
@@ -232,6 +232,6 @@ class Group:
             return
         fields.update(change)
         draft.changed = True
-        for name in COLUMNS:
+        for name in columns_in(draft.kind):
             if name in change:
                 draft.columns[name] = column(name, change[name])

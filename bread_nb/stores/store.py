@@ -35,7 +35,9 @@ class Record(BaseModel):
 
     Subclasses set `kind`, the name of their shelf, which never changes. The fields
     `run_id`, `session_id`, `agent_id`, `status` and `created_at`, where a record has
-    them, are quick to query by. A field's default never changes: bodies leave it out.
+    them, are quick to query by, apart from those in `seldom`: keeping a field quick to
+    query by costs as much as keeping the record. A field's default never changes:
+    bodies leave it out.
     """
 
     # With "constants" a number that is none is noticed when it is kept, not nulled.
@@ -44,6 +46,7 @@ class Record(BaseModel):
     )
 
     kind: ClassVar[str]
+    seldom: ClassVar[frozenset[str]] = frozenset()
     id: str
 
 

@@ -62,6 +62,13 @@ class Bun(Record):
     seeds: str | None = None
 
 
+class Crust(Loaf):
+    """A record that is seldom looked for by its status or its run."""
+
+    kind: ClassVar[str] = "crust"
+    seldom: ClassVar[frozenset[str]] = frozenset({"run_id", "status"})
+
+
 def loaf(id: str, **fields: object) -> Loaf:
     return Loaf.model_validate({"id": id, **fields})
 
@@ -630,6 +637,19 @@ class StoreContract:
         assert "".join(await ids(store.query(Loaf, where, limit=1))) == found[:1]
         backwards = store.query(Loaf, where, newest_first=True, limit=3)
         assert "".join(await ids(backwards)) == found[::-1][:3]
+
+    async def test_fields_seldom_looked_for_are_found_all_the_same(self, store: Store):
+        await store.put(Crust(id="a", created_at=1, run_id="r", session_id="s"))
+        await store.put(Crust(id="b", created_at=2, run_id="r", status="baked"))
+        await store.put(loaf("c", run_id="r", status="baked"))
+        assert await store.claim(Crust, "a", {"status": "rising"}, {"status": "baked"})
+        assert await store.claim(Crust, "b", {"run_id": "r"}, {"run_id": None})
+        assert await ids(store.query(Crust, {"status": "baked"})) == ["a", "b"]
+        assert await ids(store.query(Crust, {"status": "rising"})) == []
+        assert await ids(store.query(Crust, {"run_id": "r", "session_id": "s"})) == [
+            "a"
+        ]
+        assert await ids(store.query(Crust, {"run_id": None})) == ["b"]
 
     # lives
 
