@@ -169,7 +169,7 @@ async def test_a_command_is_asked_every_time_and_takes_no_rule(make_bread: MakeB
         permissions=Permissions(ask=["tool:shell"]),
     )
     bread = make_bread({"admin": agent})
-    asked = await waiting(bread.run("admin", "List."))
+    asked = await waiting(bread, bread.run("admin", "List."))
     [question] = asked.pending
     assert not question.lasting
     with pytest.raises(BreadError) as caught:
