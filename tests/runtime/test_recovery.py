@@ -2,7 +2,8 @@
 
 import subprocess
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from bread_nb import Bread, BreadError, Finished, Suspended
 SCRIPT = Path(__file__).parents[1] / "fixtures" / "interrupted.py"
 
 
-def die_inside(folder: Path, name: str) -> None:
-    """Run the agent in a process of its own and kill it while its tool runs."""
+@contextmanager
+def inside(folder: Path, name: str) -> Generator[None]:
+    """The agent in a process of its own, inside its tool; killed at the end."""
     child = subprocess.Popen(
         [sys.executable, str(SCRIPT), str(folder), name],
         stdin=subprocess.PIPE,
@@ -24,11 +26,20 @@ def die_inside(folder: Path, name: str) -> None:
     )
     assert child.stdout
     assert child.stdin
-    assert child.stdout.readline().strip() == name
-    child.kill()
-    child.wait(timeout=30)
-    child.stdout.close()
-    child.stdin.close()
+    try:
+        assert child.stdout.readline().strip() == name
+        yield
+    finally:
+        child.kill()
+        child.wait(timeout=30)
+        child.stdout.close()
+        child.stdin.close()
+
+
+def die_inside(folder: Path, name: str) -> None:
+    """Run the agent and kill its process while its tool runs."""
+    with inside(folder, name):
+        pass
 
 
 @pytest_asyncio.fixture
@@ -153,16 +164,7 @@ async def test_taking_up_twice_finds_nothing_the_second_time(bread: Bread) -> No
 
 
 async def test_a_live_run_is_not_taken_for_an_interrupted_one(tmp_path: Path) -> None:
-    child = subprocess.Popen(
-        [sys.executable, str(SCRIPT), str(tmp_path), "pay"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdout
-    assert child.stdin
-    try:
-        assert child.stdout.readline().strip() == "pay"
+    with inside(tmp_path, "pay"):
         async with till(tmp_path, hang=False) as bread:
             assert await bread.interrupted() == []
             with pytest.raises(BreadError) as caught:
@@ -171,8 +173,3 @@ async def test_a_live_run_is_not_taken_for_an_interrupted_one(tmp_path: Path) ->
             with pytest.raises(BreadError) as caught:
                 await bread.cancel("pay-1")
             assert caught.value.code == "SESSION_BUSY"
-    finally:
-        child.kill()
-        child.wait(timeout=30)
-        child.stdout.close()
-        child.stdin.close()
