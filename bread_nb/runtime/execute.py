@@ -107,9 +107,21 @@ async def decide(call: Call, toolbox: Toolbox, scope: Scope) -> Decision:
         return _rejected(call, scope, problem)
     if tool.is_human:
         return Wait(call=call, tool=tool)
+    chain = chain_of(tool.hooks, scope)
+    if chain.hooks:
+        left = await _hooked(call, tool, chain, scope)
+        if isinstance(left, Done):
+            return left
+        call = left
+    elif (args := _mapping(call.args, tool)) != call.args:
+        call = call.model_copy(update={"args": args})
+    return await consider(call, toolbox, scope, approved=False)
+
+
+async def _hooked(call: Call, tool: Tool, chain: Chain, scope: Scope) -> Call | Done:
+    """The call with the arguments that the hooks leave, or short-circuited by one."""
     credentials = await _credentials(tool, scope)
     context = _context(call, tool, scope, credentials)
-    chain = chain_of(tool.hooks, scope)
     value, short = await chain.before(context)
     call = call.model_copy(update={"args": _mapping(value, tool)})
     if short is not None:
@@ -124,7 +136,7 @@ async def decide(call: Call, toolbox: Toolbox, scope: Scope) -> Decision:
         return await _short_circuit(cut, short.output, scope)
     if _misfit(call, tool) is not None:
         raise _bad_rewrite(tool, _misfit(call, tool) or "")
-    return await consider(call, toolbox, scope, approved=False)
+    return call
 
 
 async def consider(
@@ -224,8 +236,10 @@ async def _carried_out(go: Go, scope: Scope, since: float) -> Call:
     except BreadError as error:
         _failed(call, error, scope, since)
         return settled(call, await _error_for_model(error, tool, scope), failed=True)
-    done = go.context.but(output=value, duration_ms=elapsed_ms(since))
-    return await _returned(go, await go.chain.after(done), scope, since)
+    if go.chain.hooks:
+        done = go.context.but(output=value, duration_ms=elapsed_ms(since))
+        value = await go.chain.after(done)
+    return await _returned(go, value, scope, since)
 
 
 async def _returned(go: Go, value: object, scope: Scope, since: float) -> Call:
