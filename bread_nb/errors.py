@@ -32,6 +32,7 @@ __all__ = [
     "ToolError",
     "ValidationError",
     "closest",
+    "words_of",
 ]
 
 
@@ -191,3 +192,11 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None when none is near."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return found[0] if found else None
+
+
+def words_of(error: BaseException) -> str:
+    """What an exception says, also when it cannot say it."""
+    try:
+        return str(error)
+    except Exception:  # noqa: BLE001
+        return "its message cannot be read"

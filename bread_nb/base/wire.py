@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import cast
 
 from pydantic import JsonValue
@@ -21,9 +22,14 @@ __all__ = [
     "dumps",
     "fingerprint",
     "json_safe",
+    "read_json",
     "snake",
     "whole_characters",
 ]
+
+_DEEPEST = 100
+_LONGEST = 100_000
+_MOST_BITS = 14_000
 
 
 def camel(name: str) -> str:
@@ -59,32 +65,74 @@ def fingerprint(value: JsonValue) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
+def read_json(text: str) -> JsonValue:
+    """What a model wrote as JSON: finite numbers, at most 100 levels deep.
+
+    Raises:
+        ValueError: When it is not such JSON.
+    """
+    try:
+        value = json.loads(text, parse_constant=_finite, parse_float=_finite)
+        if text.count("[") + text.count("{") > _DEEPEST:
+            json_safe(value)
+    except (RecursionError, TypeError) as error:
+        raise ValueError(str(error)) from None
+    return value
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isfinite(number):
+        return number
+    raise ValueError(f"{text} is not a JSON number")
+
+
 def json_safe(value: object) -> JsonValue:
     """`value` as plain JSON values.
 
-    Pydantic models, dataclass-like objects with `model_dump`, tuples, sets and
-    numpy scalars are converted.
+    Pydantic models, dataclass-like objects with `model_dump`, tuples, sets, iterators
+    and numpy scalars are converted.
 
     Raises:
         TypeError: When a part of it has no JSON form; the message names the type.
     """
+    return _plain(value, _DEEPEST)
+
+
+def _plain(value: object, levels: int) -> JsonValue:
     if isinstance(value, str):
         return whole_characters(value)
-    if value is None or isinstance(value, bool | int):
-        return value
-    if isinstance(value, float):
-        if math.isfinite(value):
-            return value
-        raise TypeError(f"{value} is not a JSON number")
+    if value is None or isinstance(value, bool | int | float):
+        return _number(value)
+    if levels == 0:
+        raise TypeError(f"something nested more than {_DEEPEST} levels deep is no JSON")
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value)
-        return {_key(key): json_safe(item) for key, item in items.items()}
+        return {_key(key): _plain(item, levels - 1) for key, item in items.items()}
     if isinstance(value, bytes | bytearray):
         raise TypeError(f"{type(value).__name__} is not JSON; put it in the blob store")
     if isinstance(value, Sequence | set | frozenset):
         members = cast("Sequence[object]", value)
-        return [json_safe(item) for item in members]
-    return _foreign(value)
+        return [_plain(item, levels - 1) for item in members]
+    if isinstance(value, Iterator):
+        return _steps(cast("Iterator[object]", value), levels - 1)
+    return _foreign(value, levels)
+
+
+def _number(value: float | None) -> JsonValue:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise TypeError(f"{value} is not a JSON number")
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise TypeError("a whole number of over 4,200 digits is not JSON")
+    return value
+
+
+def _steps(values: Iterator[object], levels: int) -> JsonValue:
+    """What an iterator gives, as a list; one without an end is no JSON."""
+    taken = list(islice(values, _LONGEST + 1))
+    if len(taken) > _LONGEST:
+        raise TypeError(f"an iterator of over {_LONGEST:,} values is not JSON")
+    return [_plain(item, levels) for item in taken]
 
 
 def whole_characters(text: str) -> str:
@@ -100,18 +148,19 @@ def whole_characters(text: str) -> str:
 
 def _key(key: object) -> str:
     if isinstance(key, str):
-        return key
+        return whole_characters(key)
     if isinstance(key, bool | int | float) or key is None:
         return json.loads(json.dumps({key: 0})).popitem()[0]
     raise TypeError(f"a key of type {type(key).__name__} is not JSON")
 
 
-def _foreign(value: object) -> JsonValue:
+def _foreign(value: object, levels: int) -> JsonValue:
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "shape", None) == ():
-        return json_safe(item())
+        return _plain(item(), levels - 1)
     try:
-        return cast(JsonValue, to_jsonable_python(value, inf_nan_mode="constants"))
-    except (PydanticSerializationError, TypeError, ValueError):
+        plain = to_jsonable_python(value, inf_nan_mode="constants")
+    except (PydanticSerializationError, TypeError, ValueError, RecursionError):
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         raise TypeError(f"a value of type {kind} is not JSON") from None
+    return _plain(plain, levels)

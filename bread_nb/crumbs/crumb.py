@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import JsonValue
 
-from bread_nb.errors import BreadError
+from bread_nb.errors import BreadError, words_of
 
 __all__ = [
     "Crumb",
@@ -40,7 +40,7 @@ class ErrorInfo:
                 error.retryable,
                 error.context or None,
             )
-        text = str(error)
+        text = words_of(error)
         name = type(error).__name__
         return ErrorInfo("AGENT_ERROR", f"{name}: {text}" if text else name)
 

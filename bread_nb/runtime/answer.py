@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import cast
 
 from pydantic import JsonValue
 
-from bread_nb.base.wire import dumps
+from bread_nb.base.wire import dumps, read_json
 from bread_nb.errors import BreadError, ValidationError
 from bread_nb.runtime.agent import Agent, CustomFormat
 
@@ -64,7 +63,7 @@ def repair_request(error: ValidationError) -> str:
 def _json(text: str) -> JsonValue:
     fence = _FENCE.match(text)
     try:
-        return json.loads(fence[1] if fence else text)
+        return read_json(fence[1] if fence else text)
     except ValueError as error:
         raise ValidationError(
             "The answer is not JSON.", problems=[f"the answer is not JSON: {error}"]

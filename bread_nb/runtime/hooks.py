@@ -10,7 +10,7 @@ from typing import TypeVar
 from bread_nb.base.redact import Redactor
 from bread_nb.base.retry import RetryPolicy, retrying
 from bread_nb.crumbs import ErrorInfo
-from bread_nb.errors import BreadError, Halt, ProviderError, TimeoutError
+from bread_nb.errors import BreadError, Halt, ProviderError, TimeoutError, words_of
 from bread_nb.runtime.scope import Scope
 from bread_nb.tools.lifecycle import (
     Continue,
@@ -53,7 +53,7 @@ class HookRaised(Exception):
     """An error hook raised: a fault of its own, which nothing may answer."""
 
     def __init__(self, error: Exception) -> None:
-        super().__init__(str(error))
+        super().__init__(words_of(error))
         self.error = error
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from typing import Any, cast
 
 from bread_nb.base.wire import dumps
-from bread_nb.errors import BreadError, ToolError
+from bread_nb.errors import BreadError, ToolError, words_of
 from bread_nb.runtime.results import plain_result
 from bread_nb.runtime.scope import Scope
 from bread_nb.tools.credentials import Credentials
@@ -120,7 +120,7 @@ def _next(steps: Generator[object, None, object]) -> tuple[object, object]:
 
 
 def _tool_error(tool: Tool, error: BaseException) -> ToolError:
-    text = _shortened(str(error))
+    text = _shortened(words_of(error))
     kind = type(error).__name__
     return ToolError(
         f"{tool.name} raised {kind}: {text}" if text else f"{tool.name} raised {kind}.",

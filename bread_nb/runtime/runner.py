@@ -136,7 +136,7 @@ async def _turn(drive: Drive) -> Outcome | None:
         _keep_text(drive, turn)
         await drive.journal.commit(**spent)
         return await end_stopped(drive, bound, seal="[stopped]")
-    if turn.message.calls and turn.stop_reason != "pause_turn":
+    if turn.message.calls:
         drive.journal.expect(**spent)
         await intend(drive, turn.message, toolbox)
         return None

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from typing import cast
-
-from pydantic import JsonValue
 
 from bread_nb.base.ids import monotonic
 from bread_nb.base.piece_mask import PieceMask
+from bread_nb.base.wire import read_json
 from bread_nb.crumbs import (
     FileGenerated,
     ReasoningDelta,
@@ -227,7 +224,7 @@ def _parsed(call: _Call) -> ToolCall:
     if not text.strip():
         return ToolCall(call.id, call.name, {}, None, call.native)
     try:
-        args = cast("JsonValue", json.loads(text))
+        args = read_json(text)
     except ValueError:
         return ToolCall(call.id, call.name, {}, text, call.native)
     if not isinstance(args, dict):

@@ -1,5 +1,6 @@
 """JSON values, their one canonical text, and the casing of the wire."""
 
+import itertools
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -11,7 +12,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from bread_nb.base.wire import camel, canonical, dumps, fingerprint, json_safe, snake
+from bread_nb.base.wire import (
+    camel,
+    canonical,
+    dumps,
+    fingerprint,
+    json_safe,
+    read_json,
+    snake,
+)
+
+
+def nested(levels: int) -> object:
+    value: object = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def endless() -> list[object]:
+    value: list[object] = []
+    value.append(value)
+    return value
 
 
 class Grain(Enum):
@@ -59,6 +81,9 @@ class Scalar:
         (Path("a/b"), "a/b"),
         ("\ud83c\udf5e", "🍞"),
         ("a\ud800", "a\ufffd"),
+        ({"a\ud800": 1}, {"a\ufffd": 1}),
+        (map(str, [1]), ["1"]),
+        (nested(100), nested(100)),
     ],
 )
 def test_what_has_a_json_form(value: object, plain: object):
@@ -74,6 +99,10 @@ def test_what_has_a_json_form(value: object, plain: object):
         (object(), "object"),
         ({(1, 2): 3}, "tuple"),
         ({"deep": [{"er": bytearray()}]}, "bytearray"),
+        (nested(101), "100 levels"),
+        (endless(), "100 levels"),
+        ({"from": itertools.count()}, "iterator"),
+        ([10**5000], "digits"),
     ],
 )
 def test_what_has_none_is_named(value: object, named: str):
@@ -117,3 +146,25 @@ def test_casing_goes_both_ways(name: str):
 def test_casing_by_example():
     assert camel("tool_call_id") == "toolCallId"
     assert snake("sessionId") == "session_id"
+
+
+def test_what_a_model_wrote_as_json_is_read():
+    assert read_json('{"a": [1.5, null]}') == {"a": [1.5, None]}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "NaN",
+        '{"a": -Infinity}',
+        "1e999",
+        "[" * 101 + "]" * 101,
+        '{"a":' * 101 + "1" + "}" * 101,
+        "[" * 100_000,
+        "9" * 5000,
+        "",
+    ],
+)
+def test_what_no_store_could_keep_is_no_json(text: str):
+    with pytest.raises(ValueError, match=r"."):
+        read_json(text)

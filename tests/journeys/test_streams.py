@@ -144,6 +144,40 @@ async def test_a_pause_is_answered_with_what_was_said_so_far(make_bread: MakeBre
     assert (outcome.text, outcome.metrics.turns) == ("done", 2)
 
 
+async def test_calls_of_a_turn_that_pauses_get_their_results(make_bread: MakeBread):
+    pause = [
+        TextChunk("Weighing."),
+        CallStart(0, "a", "tool_weigh"),
+        CallFragment(0, '{"grams": 5}'),
+        CallEnd(0),
+        Finish("pause_turn"),
+    ]
+    bread = make_bread({"baker": weigher([], pause, SAYS)})
+    outcome = await finished(bread, bread.run("baker", "go"))
+    assert results(outcome) == {"a": "5 g"}
+
+
+@pytest.mark.parametrize(
+    "written",
+    ['{"grams": NaN}', '{"grams": 1e999}', '{"grams": ' + "[" * 300 + "]" * 300 + "}"],
+    ids=["not a number", "infinite", "too deep"],
+)
+async def test_arguments_that_cannot_be_kept_never_run(
+    make_bread: MakeBread, written: str
+):
+    turn = [
+        CallStart(0, "a", "tool_weigh"),
+        CallFragment(0, written),
+        CallEnd(0),
+        Finish("tool_use"),
+    ]
+    seen: list[object] = []
+    bread = make_bread({"baker": weigher(seen, turn, SAYS)})
+    outcome = await finished(bread, bread.run("baker", "go"))
+    assert seen == []
+    assert "not a JSON object" in results(outcome)["a"]
+
+
 async def test_pauses_without_end_stop_at_the_steps(make_bread: MakeBread):
     pause = [TextChunk("Wait."), Finish("pause_turn")]
     bread = make_bread({"baker": weigher([], *[pause] * 4, steps=4)})

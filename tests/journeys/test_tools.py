@@ -1,6 +1,7 @@
 """Tools at work: their manners, their context, their results, their faults."""
 
 import asyncio
+import itertools
 import threading
 from collections.abc import AsyncIterator, Iterator
 
@@ -211,7 +212,24 @@ async def test_results_are_kept_as_text_or_json(
     assert only(run.crumbs, "tool:result")[0]["result"] == kept
 
 
-@pytest.mark.parametrize("value", [object(), b"bytes", float("nan"), {"a": {object()}}])
+def endless() -> list[object]:
+    value: list[object] = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        object(),
+        b"bytes",
+        float("nan"),
+        {"a": {object()}},
+        endless(),
+        itertools.count(),
+        [10**5000],
+    ],
+)
 async def test_a_result_that_is_not_json_is_a_failure(
     make_bread: MakeBread, value: object
 ):
@@ -227,9 +245,20 @@ async def test_a_result_that_is_not_json_is_a_failure(
     assert only(run.crumbs, "tool:error")[0]["error"]["code"] == "TOOL_RESULT_NOT_JSON"
 
 
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
 @pytest.mark.parametrize(
     "error",
-    [SystemExit(3), StopIteration(), asyncio.CancelledError(), BaseException("odd")],
+    [
+        SystemExit(3),
+        StopIteration(),
+        asyncio.CancelledError(),
+        BaseException("odd"),
+        Mute(),
+    ],
 )
 @pytest.mark.parametrize("manner", ["sync", "async"])
 async def test_whatever_a_tool_raises_by_itself_is_a_failure_of_the_tool(
