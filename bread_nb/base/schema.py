@@ -6,7 +6,9 @@ as a type: a Python type, a pydantic model, a dataclass or a JSON Schema.
 
 from __future__ import annotations
 
+import functools
 import inspect
+import math
 import sys
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -21,9 +23,15 @@ from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 from bread_nb.base.wire import dumps, json_safe
 from bread_nb.errors import BreadError, ValidationError
 
-__all__ = ["JsonSchema", "Schema", "arguments_of", "problems_of"]
+__all__ = ["JsonSchema", "Schema", "arguments_of", "problems_of", "written"]
 
 JsonSchema = dict[str, JsonValue]
+_NO_SCHEMA = (
+    PydanticSchemaGenerationError,
+    PydanticUserError,
+    NameError,
+    ValueError,
+)
 
 _WORDS = {
     "int_parsing": "{input} is not a whole number",
@@ -144,13 +152,15 @@ def arguments_of(fn: Callable[..., object], *, skip: frozenset[str]) -> Schema:
         fields[f"p{index}"] = _field(name, hints.get(name, Any), parameter.default)
     try:
         model = create_model(
-            fn.__name__,
+            written(fn).__name__,
             __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False),
             **fields,
         )
-        return ArgumentSchema(model)
-    except (PydanticSchemaGenerationError, PydanticUserError, NameError) as error:
+        schema = ArgumentSchema(model)
+        dumps(cast("JsonValue", schema.json))
+    except _NO_SCHEMA as error:
         raise _bad_parameter(fn, "", str(error).splitlines()[0]) from None
+    return schema
 
 
 class ArgumentSchema(Schema):
@@ -176,11 +186,14 @@ class ArgumentSchema(Schema):
         schema.setdefault("properties", {})
         for field in schema["properties"].values():
             field.pop("title", None)
+            if field.get("default") in (math.inf, -math.inf):
+                del field["default"]
         return cast("JsonSchema", schema)
 
 
 def annotations_of(fn: Callable[..., object]) -> dict[str, Any]:
     """The annotations of `fn` with strings resolved where it was written."""
+    fn = written(fn)
     try:
         return typing.get_type_hints(fn, include_extras=True)
     except NameError:
@@ -189,6 +202,13 @@ def annotations_of(fn: Callable[..., object]) -> dict[str, Any]:
         return typing.get_type_hints(fn, localns=names, include_extras=True)
     except NameError as error:
         raise _bad_parameter(fn, "", str(error)) from None
+
+
+def written(fn: Callable[..., object]) -> Callable[..., object]:
+    """The function that was written: behind a partial, or as an object's `__call__`."""
+    while isinstance(fn, functools.partial):
+        fn = cast("Callable[..., object]", fn.func)
+    return fn if inspect.isroutine(fn) or inspect.isclass(fn) else type(fn).__call__
 
 
 def _callers_names() -> dict[str, Any]:
@@ -298,7 +318,7 @@ def _unusable(source: object, error: Exception) -> BreadError:
 def _bad_parameter(fn: Callable[..., object], name: str, why: str) -> BreadError:
     place = f"parameter {name!r} of " if name else ""
     return BreadError(
-        f"The {place}tool {fn.__name__!r} cannot be described to a model.",
+        f"The {place}tool {written(fn).__name__!r} cannot be described to a model.",
         code="INVALID_TOOL",
         why=f"{why.rstrip('.')}.",
         do="annotate each parameter with a plain type, or pass args=",

@@ -12,13 +12,13 @@ import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast, overload
+from typing import Any, Literal, cast, get_args, overload
 
 from pydantic import BaseModel, ConfigDict
 
 from bread_nb.base.effects import Effect, Unknown
 from bread_nb.base.names import Origin, check_name, leaf_name, perm_id
-from bread_nb.base.schema import Schema, annotations_of, arguments_of
+from bread_nb.base.schema import Schema, annotations_of, arguments_of, written
 from bread_nb.errors import BreadError
 from bread_nb.messages import ToolSpec
 from bread_nb.tools.credentials import Credentials, CredentialSource
@@ -184,7 +184,7 @@ def tool(
     """
 
     def make(function: Callable[..., Any]) -> Tool:
-        own_name = check_name(name or function.__name__, "tool")
+        own_name = check_name(name or written(function).__name__, "tool")
         context = _context_parameter(function)
         return Tool(
             origin=Origin("tool", own_name),
@@ -266,12 +266,14 @@ class ModelArguments(Schema):
 
 def _context_parameter(function: Callable[..., Any]) -> str | None:
     for name, annotation in annotations_of(function).items():
-        if annotation is ToolContext and name != "return":
+        asked = annotation is ToolContext or ToolContext in get_args(annotation)
+        if asked and name != "return":
             return name
     return None
 
 
 def _manner(function: Callable[..., Any]) -> Manner:
+    function = written(function)
     if inspect.isasyncgenfunction(function):
         return "async_steps"
     if inspect.isgeneratorfunction(function):
@@ -280,11 +282,13 @@ def _manner(function: Callable[..., Any]) -> Manner:
 
 
 def _description(function: Callable[..., Any], given: str | None) -> str:
+    function = written(function)
     text = given or inspect.getdoc(function) or function.__name__.replace("_", " ")
     return inspect.cleandoc(text)
 
 
 def _source_hash(function: Callable[..., Any]) -> str:
+    function = written(function)
     try:
         text = inspect.getsource(function)
     except (OSError, TypeError):

@@ -1,5 +1,9 @@
 """Tools as they are written: their names, descriptions and sources."""
 
+import functools
+import math
+from collections.abc import Callable
+
 import pytest
 from pydantic import BaseModel
 
@@ -100,6 +104,52 @@ def test_the_context_is_found_by_its_annotation():
         return a
 
     assert tool(bake).context_parameter == "oven"
+
+
+def test_the_context_may_be_optional():
+    def bake(a: int, oven: ToolContext | None = None) -> int:
+        return a
+
+    made = tool(bake)
+    assert made.context_parameter == "oven"
+    assert list(made.arguments.json["properties"]) == ["a"]
+
+
+def test_a_partial_and_an_object_that_is_called_are_tools():
+    def bake(loaves: int, grain: str) -> str:
+        """Bake."""
+        return f"{loaves} {grain}"
+
+    class Oven:
+        async def __call__(self, loaves: int) -> int:
+            """Heat."""
+            return loaves
+
+    rye = tool(functools.partial(bake, grain="rye"))
+    assert (rye.name, rye.description, rye.manner) == ("bake", "Bake.", "sync")
+    assert list(rye.arguments.json["required"]) == ["loaves"]
+    assert rye.arguments.validate({"loaves": "2"})["loaves"] == 2
+    oven = tool(Oven(), name="oven")
+    assert (oven.description, oven.manner) == ("Heat.", "async")
+    assert list(oven.arguments.json["properties"]) == ["loaves"]
+
+
+def test_a_parameter_no_model_could_give_is_refused_at_once():
+    def bake(how: Callable[[int], int]) -> int:
+        return how(1)
+
+    with pytest.raises(BreadError) as caught:
+        tool(bake)
+    assert caught.value.code == "INVALID_TOOL"
+
+
+def test_a_default_that_is_no_json_is_not_told_to_the_model():
+    def bake(most: float = math.inf) -> float:
+        return most
+
+    made = tool(bake)
+    assert made.arguments.json["properties"] == {"most": {"type": "number"}}
+    assert made.arguments.validate({}) == {"most": math.inf}
 
 
 def test_a_human_tool_asks_by_default_one_question_and_takes_one_text():
