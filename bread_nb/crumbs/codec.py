@@ -22,34 +22,41 @@ _TYPES: dict[str, type[Crumb]] = {
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Crumb) and kind.type
 }
-# Of each type: a field's name, its name on the wire, whether it may be left out.
-_WIRE: dict[type[Crumb], tuple[tuple[str, str, bool], ...]] = {
-    kind: tuple(
-        (f.name, camel(f.name), f.default is None)
-        for f in fields(kind)
-        if f.name not in {"extra", "name"} or (f.name == "name" and kind.type)
-    )
-    for kind in [*_TYPES.values(), UnknownCrumb]
-}
 
 
-# One call that reads all fields of a type: crumbs are many.
-_VALUES: dict[type[Crumb], Callable[[Crumb], tuple[object, ...]]] = {
-    kind: attrgetter(*(attribute for attribute, _, _ in wire))
-    for kind, wire in _WIRE.items()
-}
+class _Form:
+    """How the crumbs of one type stand on the wire.
+
+    `fields` holds each field's name and its name on the wire; `values` reads the type
+    and all fields in one call, since crumbs are many.
+    """
+
+    __slots__ = ("fields", "keys", "optional", "values")
+
+    def __init__(self, kind: type[Crumb]) -> None:
+        unknown = kind is UnknownCrumb
+        left_out = {"extra", "name"} if unknown else {"extra"}
+        own = [f for f in fields(kind) if f.name not in left_out]
+        self.fields = [(f.name, camel(f.name)) for f in own]
+        self.keys = ("type", *(key for _, key in self.fields))
+        self.optional = [camel(f.name) for f in own if f.default is None]
+        names = ["name" if unknown else "type", *(name for name, _ in self.fields)]
+        self.values: Callable[[Crumb], tuple[object, ...]] = attrgetter(*names)
+
+
+_FORMS = {kind: _Form(kind) for kind in [*_TYPES.values(), UnknownCrumb]}
 
 
 def to_wire(crumb: Crumb) -> dict[str, JsonValue]:
     """A crumb as plain JSON: camelCase, optional fields left out when unset."""
-    kind = type(crumb)
-    name = crumb.name if isinstance(crumb, UnknownCrumb) else crumb.type
-    out: dict[str, Any] = {"type": name}
-    values = _VALUES[kind](crumb)
-    for (_, key, optional), value in zip(_WIRE[kind], values, strict=True):
-        if value is None and optional:
-            continue
-        out[key] = _error_json(value) if isinstance(value, ErrorInfo) else value
+    form = _FORMS[type(crumb)]
+    out: dict[str, Any] = dict(zip(form.keys, form.values(crumb), strict=True))
+    for key in form.optional:
+        if out[key] is None:
+            del out[key]
+    error: object = out.get("error")
+    if isinstance(error, ErrorInfo):
+        out["error"] = _error_json(error)
     if crumb.extra:
         out.update(crumb.extra)
     return out
@@ -81,7 +88,7 @@ def from_wire(value: Mapping[str, JsonValue]) -> Crumb:
         raise _undecodable(value)
     kind = _TYPES.get(name, UnknownCrumb)
     known: dict[str, Any] = {}
-    for attribute, key, _ in _WIRE[kind]:
+    for attribute, key in _FORMS[kind].fields:
         if key in rest:
             known[attribute] = rest.pop(key)
     if kind is UnknownCrumb:
