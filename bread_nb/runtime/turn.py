@@ -148,6 +148,7 @@ class _Draft:
 
     def _end_thought(self, native: Native | None, *, even_empty: bool = False) -> None:
         if self.thought or even_empty:
+            self._end_text()
             self.parts.append(Reasoning("".join(self.thought), native))
             self.thought.clear()
 

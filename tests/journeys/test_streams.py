@@ -246,6 +246,14 @@ async def test_text_and_thinking_stay_in_the_order_they_came(make_bread: MakeBre
     assert outcome.output == "ace"
 
 
+async def test_sealed_thinking_without_a_word_keeps_its_place(make_bread: MakeBread):
+    sealed = Native("responses", "oven-1", {"type": "reasoning", "id": "rs_2"})
+    turn = [TextChunk("a"), ReasoningEnd(sealed), TextChunk("b"), Finish("end_turn")]
+    bread = make_bread({"baker": weigher([], turn)})
+    outcome = await finished(bread, bread.run("baker", "go"))
+    assert outcome.messages[-1].parts == (Text("a"), Reasoning("", sealed), Text("b"))
+
+
 async def test_many_deltas_lose_no_character(make_bread: MakeBread):
     pieces = [f"{number} 🍞 " for number in range(10_000)]
     turn = [*map(TextChunk, pieces), Finish("end_turn")]
