@@ -120,10 +120,17 @@ class Screen:
             self._card.show({"text/plain": line})
 
     def settle(self) -> None:
-        """Empty the card's output and close what stands behind it."""
+        """Empty the card's output and close what stands behind it.
+
+        The views are told first, so that they say no goodbye: JupyterLab deletes the
+        subshell with the last widget, and ipykernel complains in the cell at hand of a
+        message that was still on its way there.
+        """
         if self.settled:
             return
         self.settled = True
+        if self.views:
+            self.answer({"t": "close"})
         if self._card.shown:
             self._card.show({})
         self.close()

@@ -60,6 +60,8 @@ export class Channel {
   /** What stands in the page is an earlier moment, so frames are left out. */
   #frozen = false;
   #asking: (() => void) | null = null;
+  /** The kernel has said that it closes this channel; nothing is sent any more. */
+  #closing = false;
   #missedAt = Number.NEGATIVE_INFINITY;
 
   constructor(wire: Wire, page: Page, receiver: Receiver) {
@@ -73,6 +75,7 @@ export class Channel {
   /** Ask for a snapshot or for the frames that are missing. */
   hello(): void {
     this.#asking?.();
+    if (this.#closing) return;
     const say = () => this.#post({ t: "hello", view: this.#view, last: this.#last });
     const repeats = this.#last === -1 ? SAID_AGAIN : [];
     const timers = repeats.map((ms) => this.#page.later(ms, say));
@@ -130,6 +133,7 @@ export class Channel {
   }
 
   #post(message: JsonRecord): void {
+    if (this.#closing) return;
     try {
       this.#wire.send(message);
     } catch (error) {
@@ -152,6 +156,7 @@ export class Channel {
     else if (kind === "ack") this.#ack(message);
     else if (kind === "result") this.#result(message);
     else if (kind === "stale") this.#receiver.stale();
+    else if (kind === "close") this.#closing = true;
   }
 
   #snapshot(message: JsonRecord): void {

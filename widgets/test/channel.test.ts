@@ -223,6 +223,16 @@ test("a card that outlived its page says that the copy below is older", () => {
   assert.match(rig.words(), /The saved copy below is older than this card\./);
 });
 
+test("a view whose kernel closes the channel goes without a word", () => {
+  const rig = open(WORKING);
+  const said = rig.kernel.sent.length;
+  rig.kernel.tell({ t: "close" });
+  rig.view.doubt();
+  rig.view.dispose();
+  rig.page.pass(5000);
+  assert.equal(rig.kernel.sent.length, said);
+});
+
 test("a view that goes says bye", () => {
   const rig = open(WORKING);
   rig.view.dispose();
