@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from bread_nb.base.redact import MASK, secret_name
 
 __all__ = ["PieceMask"]
+
+_IN_STRING = re.compile(r'[^"\\\\]+')
+_BETWEEN = re.compile(r'[^"{}\[\],:]+')
 
 
 @dataclass(slots=True)
@@ -34,13 +38,41 @@ class PieceMask:
 
     def feed(self, piece: str) -> str:
         """The next piece, masked."""
-        return "".join(map(self._take, piece))
+        shown: list[str] = []
+        at = 0
+        while at < len(piece):
+            run = self._run(piece, at)
+            if run is None:
+                shown.append(self._take(piece[at]))
+                at += 1
+                continue
+            at = run.end()
+            if self._string is None:
+                self._scalar = False
+                shown.append(run[0])
+                continue
+            self._string.append(run[0])
+            if not self._conceals(self._frames[-1]):
+                shown.append(run[0])
+        return "".join(shown)
+
+    def _run(self, piece: str, at: int) -> re.Match[str] | None:
+        """The characters from here on that change nothing, if there are any."""
+        if self._string is not None:
+            return None if self._escaped else _IN_STRING.match(piece, at)
+        if self._conceals(self._frames[-1]):
+            return None
+        return _BETWEEN.match(piece, at)
+
+    @staticmethod
+    def _conceals(frame: _Frame) -> bool:
+        return (frame.hidden or frame.secret) and not frame.at_key
 
     def _take(self, char: str) -> str:
         if self._string is not None:
             return self._in_string(char, self._string)
         frame = self._frames[-1]
-        conceals = (frame.hidden or frame.secret) and not frame.at_key
+        conceals = self._conceals(frame)
         if char == '"':
             self._string = []
             return f'"{MASK}"' if conceals else char
@@ -74,5 +106,4 @@ class PieceMask:
                 return char
         else:
             string.append(char)
-        hidden = (frame.hidden or frame.secret) and not frame.at_key
-        return "" if hidden else char
+        return "" if self._conceals(frame) else char
