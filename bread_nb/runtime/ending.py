@@ -123,6 +123,7 @@ async def end_halted(drive: Drive, halt: Halt) -> Stopped:
 async def end_failed(drive: Drive, error: BaseException) -> None:
     """Fail: the error is told and kept; the caller raises it."""
     drive.journal.ending = True
+    drive.scope.stream.withdraw(RunEnd)
     await _seal(drive, "[failed: the run ended in an error]")
     withdrawn = await _withdraw(drive, "the run failed")
     info = ErrorInfo.of(error)
@@ -177,23 +178,27 @@ def results_message(calls: Sequence[Call]) -> Message:
 
 
 async def _seal(drive: Drive, text: str) -> None:
-    if last_calls(drive.history) is None:
+    """Give every open call of the last message a result.
+
+    What the message asks for decides: the store has no call of it when the commit that
+    should have kept them failed.
+    """
+    asking = last_calls(drive.history)
+    if asking is None:
         return
-    calls = await turn_calls(drive.scope.store, drive.row)
-    sealed = [
-        call
-        if call.status == "done"
-        else call.model_copy(update={"status": "done", "result": text, "failed": True})
-        for call in calls
-    ]
+    stored = await turn_calls(drive.scope.store, drive.row)
+    known = {c.call_id: c for c in stored if c.status == "done"}
+    change: dict[str, JsonValue] = {"status": "done", "result": text, "failed": True}
     await drive.journal.commit(
-        *(
-            Claim(Call, call.id, {}, {"status": "done", "result": text, "failed": True})
-            for call in calls
-            if call.status != "done"
-        )
+        *(Claim(Call, c.id, {}, change) for c in stored if c.status != "done")
     )
-    drive.history.append(results_message(sealed))
+    sealed = (
+        ToolResult(c.id, c.name, done.result, done.failed)
+        if (done := known.get(c.id))
+        else ToolResult(c.id, c.name, text, failed=True)
+        for c in asking.calls
+    )
+    drive.history.append(Message("tool", tuple(sealed)))
 
 
 async def open_checkpoints(store: Store, run_id: str) -> list[Checkpoint]:

@@ -115,7 +115,11 @@ async def store_crumbs(
     for _ in range(_RENUMBERINGS):
         entries = stream.drain()
         crumbs: list[Step] = [Append(log, entries)] if entries else []
-        results = await scope.store.atomic(*first, *crumbs, *then)
+        try:
+            results = await scope.store.atomic(*first, *crumbs, *then)
+        except BaseException:
+            stream.keep(entries)
+            raise
         if results is not None:
             return results[len(first) + len(crumbs) :]
         if not entries:

@@ -143,6 +143,18 @@ class CrumbStream:
         entries, self._log = self._log, []
         return entries
 
+    def keep(self, entries: list[Entry]) -> None:
+        """Take back drained entries that the store has not taken."""
+        self._log = [*entries, *self._log]
+
+    def withdraw(self, kind: type[Crumb]) -> None:
+        """Take back the staged crumbs of a kind: what they tell has not happened."""
+        gone = {crumb.seq for crumb in self._staged if isinstance(crumb, kind)}
+        self._staged = [crumb for crumb in self._staged if crumb.seq not in gone]
+        self._log = [entry for entry in self._log if entry.seq not in gone]
+        while self.seq in gone:
+            self.seq -= 1
+
     def put_back(self, entries: list[Entry], *, above: int) -> None:
         """Number entries anew above what another process has logged meanwhile."""
         fresh: list[Entry] = []
