@@ -16,6 +16,7 @@ from bread_nb.providers.catalog import Catalog
 from bread_nb.providers.model import ChatModel, Model
 from bread_nb.runtime.histories import Histories
 from bread_nb.runtime.leases import Owner
+from bread_nb.runtime.numbers import Numbers
 from bread_nb.runtime.stream import CrumbStream
 from bread_nb.stores.blobs import BlobStore
 from bread_nb.stores.store import Store
@@ -52,7 +53,7 @@ class Kit:
     models: dict[str, Model | ChatModel] = field(
         default_factory=dict[str, "Model | ChatModel"]
     )
-    counters: dict[str, int] = field(default_factory=dict[str, int])
+    numbers: Numbers = field(default_factory=Numbers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,9 @@ from typing import cast
 from pydantic import JsonValue
 
 from bread_nb.base.ids import new_id, now_ms
-from bread_nb.base.wire import dumps
+from bread_nb.base.wire import dumps, json_safe
 from bread_nb.crumbs import HumanRequired, RunStart
-from bread_nb.errors import BreadError, ValidationError
+from bread_nb.errors import BreadError, Halt, ValidationError
 from bread_nb.messages import Message, user
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.drive import Drive
@@ -24,6 +24,7 @@ from bread_nb.runtime.ending import (
 )
 from bread_nb.runtime.hooks import chain_of
 from bread_nb.runtime.journal import Journal, message_steps, store_crumbs
+from bread_nb.runtime.numbers import Number
 from bread_nb.runtime.outcome import Outcome
 from bread_nb.runtime.recovery import is_interrupted, load_drive, take_over
 from bread_nb.runtime.run import Live
@@ -112,7 +113,8 @@ def _scope(start: Start, kit: Kit, session_id: str) -> Scope:
 
 async def _before(
     start: Start, scope: Scope, value: object
-) -> tuple[object, ShortCircuit | None]:
+) -> tuple[object, ShortCircuit | Halt | None]:
+    """The input that the hooks leave, and what ends the run before its first turn."""
     chain = chain_of(start.agent.hooks, scope)
     context = HookContext(
         scope="agent",
@@ -124,7 +126,10 @@ async def _before(
         ctx=scope.ctx,
         input=value,
     )
-    changed, short = await chain.before(context)
+    try:
+        changed, short = await chain.before(context)
+    except Halt as halt:
+        return value, halt
     if changed is not value:
         changed = _checked_input(start, changed)
     return changed, short
@@ -194,10 +199,10 @@ async def _store_start(
 ) -> RunRow:
     """Store the run under the next free number of its agent."""
     for _ in range(_TRIES):
-        number = scope.kit.counters.get(row.agent_id, 0) + 1
-        named = row.model_copy(update={"handle": f"{row.agent_id}-{number}"})
+        number = scope.kit.numbers.next(row.agent_id)
+        named = row.model_copy(update={"handle": f"{row.agent_id}-{number.value}"})
         steps: list[Step] = [
-            _counter_step(row.agent_id, number),
+            _counter_step(number),
             _session_step(start, row, session),
             Put(named, new=True),
             *first,
@@ -207,11 +212,10 @@ async def _store_start(
         if start.definition is not None:
             steps.append(Put(start.definition))
         if await store_crumbs(scope, steps, ()) is not None:
-            scope.kit.counters[row.agent_id] = number
             return named
         await _explain(scope, session)
         counter = await scope.store.get(Counter, f"runs/{row.agent_id}")
-        scope.kit.counters[row.agent_id] = counter.value if counter else 0
+        scope.kit.numbers.refused(number, counter.value if counter else 0)
     raise BreadError(
         "The store could not take the run.",
         code="STORE_LOCKED",
@@ -228,11 +232,11 @@ async def _explain(scope: Scope, session: Session | None) -> None:
         raise _busy(now.id, "another run")
 
 
-def _counter_step(agent_id: str, number: int) -> Step:
-    key = f"runs/{agent_id}"
-    if number == 1:
+def _counter_step(number: Number) -> Step:
+    key = f"runs/{number.agent_id}"
+    if number.value == 1:
         return Put(Counter(id=key, value=1), new=True)
-    return Claim(Counter, key, {"value": number - 1}, {"value": number})
+    return Claim(Counter, key, {"value": number.value - 1}, {"value": number.value})
 
 
 def _session_step(start: Start, row: RunRow, session: Session | None) -> Step:
@@ -293,7 +297,11 @@ def _checked_input(start: Start, value: object) -> object:
         fitting = start.agent.accepts.validate(value)
     except ValidationError as error:
         raise _misfit(start, error.problems) from None
-    text = start.agent.accepts.dump(fitting)
+    try:
+        text = start.agent.accepts.dump(fitting)
+        json_safe(text)
+    except (TypeError, ValueError) as error:
+        raise _misfit(start, [f"it cannot be kept: {error}"]) from None
     if isinstance(text, str) and not text.strip():
         raise _misfit(start, ["the input is empty"])
     for found in (*_halves(fitting), *_halves(text)):
