@@ -12,7 +12,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from bread_nb.base.ids import now_ms
-from bread_nb.base.wire import dumps
+from bread_nb.base.wire import dumps, json_safe
 from bread_nb.crumbs import ErrorInfo, GateHalted, HumanResumed, RunEnd, RunFailed
 from bread_nb.errors import BreadError, Halt, ValidationError
 from bread_nb.messages import Message, Text, ToolResult, assistant
@@ -241,7 +241,7 @@ def _fitting(drive: Drive, output: object) -> object:
 
 def _dumped(drive: Drive, output: object) -> JsonValue:
     try:
-        return drive.agent.returns.dump(output)
+        return json_safe(drive.agent.returns.dump(output))
     except (TypeError, ValueError) as error:
         raise BreadError(
             "The output cannot be stored.",

@@ -339,7 +339,10 @@ def _misfit(call: Call, tool: Tool) -> str | None:
 
 
 def _mapping(value: object, tool: Tool) -> dict[str, JsonValue]:
-    safe = json_safe(value)
+    try:
+        safe = json_safe(value)
+    except TypeError as error:
+        raise _bad_rewrite(tool, str(error)) from None
     if isinstance(safe, dict):
         return safe
     raise _bad_rewrite(tool, f"it is {type(value).__name__}, not a mapping")

@@ -120,8 +120,20 @@ def chain_of(own: Hooks | None, scope: Scope) -> Chain:
 
 
 async def _call(hook: Hook, context: HookContext) -> HookResult:
-    answer = hook(context)
-    return await answer if inspect.isawaitable(answer) else answer
+    try:
+        answer = hook(context)
+        return await answer if inspect.isawaitable(answer) else answer
+    except SystemExit as error:
+        raise _exited() from error
+
+
+def _exited() -> BreadError:
+    return BreadError(
+        "A hook tried to end the process.",
+        code="INVALID_HOOK_RESULT",
+        why="it raised SystemExit; only its run ends.",
+        do="raise an error of your own, or return Fail(error) from on_error",
+    )
 
 
 def _wrong(place: str, answer: object, expected: str) -> BreadError:

@@ -89,7 +89,7 @@ class Live:
             outcome = await work()
         except asyncio.CancelledError:
             self._end(error=self._cancelled())
-        except Exception as error:  # noqa: BLE001
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             self._end(error=as_bread_error(error, "AGENT_ERROR"))
         except BaseException as error:
             self._end(error=error)

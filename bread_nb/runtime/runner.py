@@ -52,7 +52,7 @@ _BOUNDS: dict[StopReason, str] = {
 }
 
 
-async def drive_on(drive: Drive, short: ShortCircuit | None = None) -> Outcome:
+async def drive_on(drive: Drive, short: ShortCircuit | Halt | None = None) -> Outcome:
     """Work on a run until it ends or waits; however it ends, its history is whole.
 
     Args:
@@ -74,8 +74,10 @@ async def drive_on(drive: Drive, short: ShortCircuit | None = None) -> Outcome:
             drive.scope.kit.models.pop(drive.row.id, None)
 
 
-async def _to_an_end(drive: Drive, short: ShortCircuit | None) -> Outcome:
+async def _to_an_end(drive: Drive, short: ShortCircuit | Halt | None) -> Outcome:
     try:
+        if isinstance(short, Halt):
+            raise short
         if short is not None:
             return await end_finished(drive, short.output)
         return await _turns(drive)
@@ -88,7 +90,7 @@ async def _to_an_end(drive: Drive, short: ShortCircuit | None) -> Outcome:
         if error.code != "RUN_LOST":
             await end_failed(drive, error)
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         fault = as_bread_error(error, "AGENT_ERROR", drive.scope.kit.redactor)
         await end_failed(drive, fault)
         raise fault from error

@@ -7,6 +7,7 @@ from fixtures.journey import (
     fault,
     finished,
     only,
+    stopped,
     texts,
     types,
     waiting,
@@ -26,6 +27,7 @@ from bread_nb import (
     human_tool,
     tool,
 )
+from bread_nb.errors import Halt
 from bread_nb.tools.lifecycle import HookContext
 
 
@@ -241,6 +243,53 @@ async def test_a_result_that_means_nothing_there_is_said(
     error = await fault(bread, bread.run("baker", "go"))
     assert error.code == "INVALID_HOOK_RESULT"
     assert "may return" in error.why
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+async def test_a_halt_of_a_hook_ends_the_run_as_a_value(
+    make_bread: MakeBread, place: str
+):
+    def halting(context: HookContext) -> None:
+        raise Halt("oven_cold")
+
+    own = Witness("own", [], **{place: halting})
+    bread = make_bread({"baker": baker("done", hooks=own.hooks())})
+    outcome = await stopped(bread, bread.run("baker", "go", session="s"))
+    assert outcome.reason == "halt:oven_cold"
+    session = await bread.sessions.get("s")
+    assert session is not None
+    assert session.run_id is None
+
+
+@pytest.mark.parametrize("scope", ["agent", "tool"])
+@pytest.mark.parametrize("place", ["before", "after"])
+async def test_a_hook_that_exits_ends_its_run_alone(
+    make_bread: MakeBread, scope: str, place: str
+):
+    def exiting(context: HookContext) -> None:
+        if context.scope == scope:
+            raise SystemExit(3)
+
+    project = Witness("project", [], **{place: exiting})
+    script = [calls(call("tool_add", a=1, b=2), call("tool_add", a=3, b=4)), "done"]
+    bread = make_bread({"baker": baker(*script)}, hooks=project.hooks())
+    error = await fault(bread, bread.run("baker", "go"))
+    assert error.code == "INVALID_HOOK_RESULT"
+    assert "SystemExit" in error.why
+
+
+@pytest.mark.parametrize("left", [{"a": object()}, {"a": float("nan")}, object()])
+async def test_arguments_a_hook_leaves_must_be_json(
+    make_bread: MakeBread, left: object
+):
+    def rewriting(context: HookContext) -> object:
+        return Continue(left) if context.scope == "tool" else None
+
+    project = Witness("project", [], before=rewriting)
+    script = [calls(call("tool_add", a=1, b=2)), "done"]
+    bread = make_bread({"baker": baker(*script)}, hooks=project.hooks())
+    error = await fault(bread, bread.run("baker", "go"))
+    assert error.code == "INVALID_HOOK_RESULT"
 
 
 async def test_on_suspend_is_told_of_each_question(make_bread: MakeBread):

@@ -39,6 +39,8 @@ async def nothing_stored(bread: Bread) -> bool:
         ({"type": "object"}, {"a": "x\udfff"}, "U+DFFF"),
         ({"type": "object", "required": ["topic"]}, {}, "'topic' is a required"),
         (Wish, {"bred": "rye"}, "bread"),
+        (dict[str, object], {"a": object()}, "cannot be kept"),
+        (dict[str, object], {"a": [10**5000]}, "cannot be kept"),
     ],
 )
 async def test_input_that_does_not_fit_is_refused_before_anything_is_stored(
