@@ -27,11 +27,14 @@ Factories: TypeAlias = Mapping[str, Factory]
 
 _BUILT_IN = {
     "anthropic": ("bread_nb.providers.anthropic", "Anthropic"),
+    "gemini": ("bread_nb.providers.gemini", "Gemini"),
     "local": ("bread_nb.providers.local", "Local"),
+    "ollama": ("bread_nb.providers.ollama", "Ollama"),
     "openai": ("bread_nb.providers.openai", "OpenAI"),
+    "responses": ("bread_nb.providers.responses", "Responses"),
     "scripted": ("bread_nb.providers.scripted", "from_description"),
 }
-_LATER = frozenset({"gemini", "ollama", "clipipe"})
+_LATER = frozenset({"clipipe"})
 _FREE = frozenset({"local", "scripted", "ollama"})
 
 

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import cast
 
 from pydantic import JsonValue
 
 from bread_nb.errors import BreadError
-from bread_nb.messages import File, ToolResult
+from bread_nb.messages import File, Message, ToolResult
 from bread_nb.providers.lines import whole
 
-__all__ = ["body", "empty_request", "encode", "file_words", "result_words"]
+__all__ = [
+    "body",
+    "empty_request",
+    "encode",
+    "file_words",
+    "keep_encoded",
+    "readable",
+    "result_words",
+    "turns",
+]
 
 _NO_OUTPUT = "(no output)"
+_TEXTS = frozenset({"application/json", "application/xml", "application/yaml"})
 
 
 def encode(value: JsonValue) -> bytes:
@@ -26,25 +36,90 @@ def encode(value: JsonValue) -> bytes:
         return whole(text).encode()
 
 
-def body(fields: Mapping[str, JsonValue], messages: Iterable[bytes]) -> bytes:
+def body(
+    fields: Mapping[str, JsonValue],
+    messages: Iterable[bytes],
+    *,
+    name: str = "messages",
+) -> bytes:
     """A request body: its fields, then `messages`, which are encoded already.
 
-    A field that is None is left out.
+    A field that is None is left out. `name` is what the service calls the messages.
     """
     given = {key: value for key, value in fields.items() if value is not None}
     head = encode(cast("JsonValue", given))[:-1]
-    return head + b',"messages":[' + b",".join(messages) + b"]}"
+    return b'%s,"%s":[%s]}' % (head, name.encode(), b",".join(messages))
 
 
-def result_words(result: ToolResult) -> str:
-    """What the model reads of a result; never blank."""
+def keep_encoded(
+    message: Message,
+    key: str,
+    blobs: Mapping[str, bytes],
+    make: Callable[[Message, Mapping[str, bytes]], Iterable[JsonValue]],
+) -> bytes:
+    """A message as JSON values joined by commas, made once under `key`.
+
+    A message with a file whose bytes are not at hand is made anew the next time.
+    """
+    kept = message.encoded.get(key)
+    if kept is None:
+        kept = b",".join(map(encode, make(message, blobs)))
+        if all(file.uri in blobs for file in message.files):
+            message.encoded[key] = kept
+    return kept
+
+
+def turns(
+    messages: Iterable[Message], encoded: Callable[[Message], bytes], opening: bytes
+) -> Iterator[tuple[str, bytes]]:
+    """Messages as turns of `user` and `assistant` that alternate, the user's first.
+
+    Args:
+        messages: The conversation.
+        encoded: A message's parts joined by commas; empty when it says nothing.
+        opening: The user's first turn where the conversation begins with an answer.
+    """
+    role, said = "user", list[bytes]()
+    for message in messages:
+        speaker = "assistant" if message.role == "assistant" else "user"
+        parts = encoded(message)
+        if not parts:
+            continue
+        if speaker != role:
+            yield role, b",".join(said or [opening])
+            role, said = speaker, []
+        said.append(parts)
+    if said:
+        yield role, b",".join(said)
+
+
+def result_words(result: ToolResult, *, marked: bool = False) -> str:
+    """What the model reads of a result; never blank.
+
+    With `marked` a failure says that it is one, for a service that has no field for it.
+    """
     text = result.text
-    return text if text.strip() else _NO_OUTPUT
+    if not text.strip():
+        text = _NO_OUTPUT
+    if marked and result.failed and not text.lower().startswith("error"):
+        text = f"Error: {text}"
+    return text
 
 
 def file_words(file: File) -> str:
     """A file as words, for a dialect that does not send the file itself."""
     return f"[file {file.name or file.uri} ({file.mime_type})]"
+
+
+def readable(file: File, data: bytes) -> str | None:
+    """The text of a file under its name; None when it is not text."""
+    kind = file.mime_type.partition(";")[0].strip().lower()
+    if not (kind.startswith("text/") or kind in _TEXTS or kind.endswith("+json")):
+        return None
+    try:
+        return f"{file_words(file)}\n{data.decode()}"
+    except UnicodeDecodeError:
+        return None
 
 
 def empty_request(service: str) -> BreadError:

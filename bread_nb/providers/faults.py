@@ -32,7 +32,8 @@ _LONGEST_MESSAGE = 200
 _CONTEXT = re.compile(
     r"context_length_exceeded|exceed_context_size_error|model_context_window_exceeded"
     r"|maximum context length|context window|prompt is too long|input is too long"
-    r"|exceeds? the available context size|exceeds the context",
+    r"|exceeds? the available context size|exceeds the context"
+    r"|exceeds the maximum number of tokens",
     re.IGNORECASE,
 )
 _NO_QUOTA = frozenset({"insufficient_quota", "billing_error", "billing_hard_limit"})
@@ -170,19 +171,40 @@ def body_fault(
         status: The HTTP status; in mid-stream it is read off the error's type.
         wait: Seconds the service asked to wait.
     """
+    if isinstance(body, list) and body:
+        body = body[0]
     top = body if isinstance(body, dict) else {}
     inner = top.get("error")
     fields = inner if isinstance(inner, dict) else top
-    kinds = [str(fields[k]) for k in ("code", "type") if fields.get(k)]
+    kinds = [str(fields[k]) for k in ("code", "type", "status") if fields.get(k)]
     told = next(filter(None, map(_status, (fields.get("status_code"), *kinds))), 500)
     kind = next((k for k in kinds if not k.isdigit()), "")
+    reason, delay = _details(fields.get("details"))
+    if reason == "API_KEY_INVALID":
+        status = 401
     fault = status_fault(
-        service, status or told, service_message(body, secrets), kind=kind, wait=wait
+        service,
+        status or told,
+        service_message(body, secrets),
+        kind=kind,
+        wait=delay if wait is None else wait,
     )
     fault.context.update(
         {k: v for k, v in fields.items() if k in ("n_ctx", "n_prompt_tokens")}
     )
     return fault
+
+
+def _details(details: JsonValue) -> tuple[JsonValue, float | None]:
+    """What Google's services tell beside an error: a reason, and seconds to wait."""
+    reason: JsonValue = None
+    delay: float | None = None
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, dict):
+            reason = detail.get("reason") or reason
+            if isinstance(wait := detail.get("retryDelay"), str):
+                delay = _seconds(wait.removesuffix("s"))
+    return reason, delay
 
 
 def _status(value: JsonValue) -> int | None:

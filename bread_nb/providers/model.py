@@ -48,6 +48,8 @@ class ModelRequest:
         output_schema: The JSON Schema of the answer, when one is wanted.
         tool_choice: None leaves it to the model, `"required"` asks for some tool, any
             other value is the name of the tool to call.
+        blobs: The bytes of files in the messages, by uri; a file that is not among
+            them is sent as its name.
         agent_id: Who asks; for scripts and recordings.
         attempt: The number of this try of the turn, from 1.
     """
@@ -59,6 +61,7 @@ class ModelRequest:
     settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     output_schema: dict[str, JsonValue] | None = None
     tool_choice: str | None = None
+    blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     agent_id: str = ""
     attempt: int = 1
 

@@ -1,7 +1,7 @@
 """Names and ids as every service takes them, and back.
 
-A service takes letters, digits, `_` and `-`, 64 of them at most. Anything else is
-sent under a name made from it, the same in every run.
+A service takes letters, digits, `_` and `-`, 64 of them at most, a letter or `_`
+first. Anything else is sent under a name made from it, the same in every run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["CallIds", "originals", "wire_id", "wire_name"]
 
 _LONGEST_NAME = 64
 _LONGEST_ID = 40
-_NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST_NAME}}}")
+_NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{_LONGEST_NAME - 1}}}")
 _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST_ID}}}")
 
 
@@ -38,8 +38,10 @@ def originals(tools: Iterable[ToolSpec]) -> dict[str, str]:
 
 def _made(text: str, longest: int) -> str:
     mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
-    plain = re.sub(r"[^A-Za-z0-9_-]+", "_", text)[: longest - len(mark) - 1]
-    return f"{plain.strip('_') or 'x'}_{mark}"
+    plain = re.sub(r"[^A-Za-z0-9_-]+", "_", text).strip("_")
+    if not plain[:1].isalpha():
+        plain = f"x{plain}"
+    return f"{plain[: longest - len(mark) - 1].rstrip('_')}_{mark}"
 
 
 class CallIds:

@@ -1,0 +1,295 @@
+"""The Gemini `generateContent` dialect.
+
+Settings have the names of the API, in snake_case or camelCase: `safety_settings`,
+`cached_content`, `tool_config`, `labels` and `service_tier` go to the top of the
+request, anything else into its `generationConfig`, where `max_tokens` is another word
+for `maxOutputTokens` and `stop` for `stopSequences`. `tools` are the service's own and
+offered beside the agent's; a setting that is null leaves out what would be sent.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import AsyncIterator, Mapping
+from typing import cast
+from urllib.parse import quote, urlsplit
+
+from pydantic import JsonValue
+
+from bread_nb.base.wire import camel
+from bread_nb.messages import (
+    File,
+    Message,
+    Native,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
+from bread_nb.providers.client import Call, Client, Transport, exchange
+from bread_nb.providers.encoding import (
+    body,
+    empty_request,
+    encode,
+    file_words,
+    keep_encoded,
+    readable,
+    result_words,
+    turns,
+)
+from bread_nb.providers.fitting import as_instruction, object_schema
+from bread_nb.providers.gemini_schema import fit
+from bread_nb.providers.gemini_stream import PROVIDER, SIGNATURE, GeminiParser
+from bread_nb.providers.keys import access
+from bread_nb.providers.lines import fields
+from bread_nb.providers.model import Delta, Model, ModelRequest
+from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
+from bread_nb.providers.pace import PACE_SETTINGS, Waits
+
+__all__ = ["Gemini"]
+
+Wire = dict[str, JsonValue]
+
+_URL = "https://generativelanguage.googleapis.com/v1beta"
+_OPENING = encode({"text": "Go on."})
+_ROLES = {"user": b"user", "assistant": b"model"}
+_AT_TOP = frozenset(
+    {"safetySettings", "cachedContent", "toolConfig", "labels", "serviceTier"}
+)
+_CONFIG = ("generation_config", "generationConfig")
+_OWN_SETTINGS = PACE_SETTINGS | {"max_tokens", "stop", "tools", *_CONFIG}
+# Models up to 2.5 have no JSON mode beside tools and ask for no signatures.
+_OLDER = re.compile(r"(?:^|/)(?:gemini-[12](?:\D|$)|gemma|learnlm)")
+# What the API documents for calls that another model made.
+_FOREIGN = "skip_thought_signature_validator"
+_MEDIA = ("image/", "audio/", "video/", "application/pdf")
+
+
+class Gemini:
+    """A model that is asked by `streamGenerateContent`.
+
+    Args:
+        model: The model's id, or its description with base_url, api_key and settings.
+        transport: What carries the calls; by default a connection of its own.
+    """
+
+    free = False
+
+    def __init__(
+        self, model: str | Model, *, transport: Transport | None = None
+    ) -> None:
+        described = model if isinstance(model, Model) else Model(f"{PROVIDER}:{model}")
+        self.name = described.name
+        self._model = described.name.partition(":")[2].removeprefix("models/")
+        self._described = described
+        self._transport = transport or Client()
+        self._key = f"gemini:{self._model}"
+        self._older = _OLDER.search(self._model) is not None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._transport.aclose()
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Ask, and stream the answer."""
+        settings = {**self._described.settings, **request.settings}
+        place = access(
+            PROVIDER,
+            base_url=self._described.base_url,
+            key=self._described.api_key,
+            default_url=_URL,
+            agent=request.agent_id,
+        )
+        headers = {"content-type": "application/json", "accept": "text/event-stream"}
+        if place.key:
+            headers["x-goog-api-key"] = place.key
+        call = Call(
+            service=PROVIDER,
+            url=self._address(place.base_url),
+            headers=headers,
+            body=self.encode(request, settings),
+            secrets=(place.key,) if place.key else (),
+        )
+        parser = GeminiParser(
+            model=self._model,
+            names=originals(request.tools),
+            ids=CallIds(request.messages),
+        )
+        return exchange(self._transport, call, parser, Waits.read(settings))
+
+    def _address(self, base_url: str) -> str:
+        """Where the model is asked; an address without a path means the usual one."""
+        if not urlsplit(base_url).path:
+            base_url = f"{base_url}/v1beta"
+        model = self._model if "/" in self._model else f"models/{self._model}"
+        return f"{base_url}/{quote(model)}:streamGenerateContent?alt=sse"
+
+    def encode(self, request: ModelRequest, settings: Mapping[str, JsonValue]) -> bytes:
+        """The body of a request.
+
+        Raises:
+            BreadError: `INVALID_INPUT` when there is nothing to send.
+        """
+        shape, instruction = self._format(request)
+        system = "\n\n".join(filter(str.strip, (request.system, instruction)))
+        sent: Wire = {}
+        if system:
+            sent["systemInstruction"] = {"parts": [{"text": system}]}
+        if request.tools:
+            declared: JsonValue = [_declared(tool) for tool in request.tools]
+            sent["tools"] = [{"functionDeclarations": declared}, *_offered(settings)]
+            sent["toolConfig"] = _choice(request.tool_choice)
+        elif offered := _offered(settings):
+            sent["tools"] = offered
+        named = {k: v for k, v in settings.items() if k not in _OWN_SETTINGS}
+        given = {camel(key): value for key, value in named.items()}
+        sent |= {key: given.pop(key) for key in _AT_TOP & given.keys()}
+        config = {**shape, **_limits(settings), **given}
+        sent["generationConfig"] = {k: v for k, v in config.items() if v is not None}
+        contents = [
+            b'{"role":"%s","parts":[%s]}' % (_ROLES[role], said)
+            for role, said in turns(
+                request.messages,
+                lambda m: keep_encoded(m, self._key, request.blobs, self._parts),
+                _OPENING,
+            )
+        ]
+        if not contents:
+            raise empty_request(PROVIDER)
+        return body(sent, contents, name="contents")
+
+    def _format(self, request: ModelRequest) -> tuple[Wire, str]:
+        """The format for an answer of this schema, and words to add to it."""
+        schema = request.output_schema
+        if schema is None:
+            return {}, ""
+        if self._older and request.tools:
+            return {}, as_instruction(schema)
+        fitted = fit(schema)
+        shape: Wire = {"responseMimeType": "application/json"}
+        if fitted.narrow:
+            return shape, as_instruction(schema)
+        return {**shape, "responseSchema": fitted.schema}, ""
+
+    def _parts(self, message: Message, blobs: Mapping[str, bytes]) -> list[JsonValue]:
+        """A message as parts; none of them is empty unless it is signed."""
+        out: list[Wire] = []
+        for part in message.parts:
+            match part:
+                case Text(text=text):
+                    out.append({"text": text})
+                case File():
+                    out.append(_file(part, blobs.get(part.uri)))
+                case ToolCall():
+                    out.append(self._call(part, first=not _called(out)))
+                case ToolResult():
+                    out.append(_result(part))
+                case Reasoning(text=text, native=native):
+                    if signed := self._own(native):
+                        out.append({"text": text, "thought": True, **signed})
+                case Native():
+                    self._add(self._own(part), out)
+        return [p for p in out if SIGNATURE in p or _says_something(p)]
+
+    def _add(self, block: Wire, out: list[Wire]) -> None:
+        """A block of this model: a signature for the part before it, or a part."""
+        if SIGNATURE not in block or block.keys() - {SIGNATURE, "length"}:
+            if block:
+                out.append(block)
+            return
+        signature: Wire = {SIGNATURE: block[SIGNATURE]}
+        length = block.get("length")
+        before = out[-1] if out else {}
+        if not isinstance(length, int):
+            if "inlineData" in before:
+                before |= signature
+        elif length == 0:
+            out.append({"text": "", **signature})
+        elif before.keys() == {"text"}:
+            text = str(before["text"])
+            out[-1:] = [{"text": text[:-length]}, {"text": text[-length:], **signature}]
+
+    def _call(self, call: ToolCall, *, first: bool) -> Wire:
+        """A call; the first of an answer is signed, if need be as a foreign one."""
+        function: Wire = {
+            "id": wire_id(call.id),
+            "name": wire_name(call.name),
+            "args": call.args,
+        }
+        signed = self._own(call.native)
+        if not signed and first and not self._older:
+            signed = {SIGNATURE: _FOREIGN}
+        return {"functionCall": function, **signed}
+
+    def _own(self, native: Native | None) -> Wire:
+        """The block of a native part of this model, else nothing."""
+        if native is None or native.provider != PROVIDER:
+            return {}
+        return fields(native.block) if native.model == self._model else {}
+
+
+def _called(parts: list[Wire]) -> bool:
+    return any("functionCall" in part for part in parts)
+
+
+def _says_something(part: Wire) -> bool:
+    return part.keys() != {"text"} or bool(str(part["text"]).strip())
+
+
+def _file(file: File, data: bytes | None) -> Wire:
+    if data is None:
+        return {"text": file_words(file)}
+    if file.mime_type.startswith(_MEDIA):
+        held: JsonValue = {
+            "mimeType": file.mime_type,
+            "data": b64encode(data).decode(),
+        }
+        return {"inlineData": held}
+    return {"text": readable(file, data) or file_words(file)}
+
+
+def _result(result: ToolResult) -> Wire:
+    told = result_words(result) if isinstance(result.content, str) else result.content
+    response: JsonValue = {"error" if result.failed else "output": told}
+    return {
+        "functionResponse": {
+            "id": wire_id(result.call_id),
+            "name": wire_name(result.name),
+            "response": response,
+        }
+    }
+
+
+def _declared(tool: ToolSpec) -> Wire:
+    return {
+        "name": wire_name(tool.name),
+        "description": tool.description,
+        "parameters": fit(object_schema(tool.parameters)).schema,
+    }
+
+
+def _offered(settings: Mapping[str, JsonValue]) -> list[JsonValue]:
+    """The tools of the service that settings ask for."""
+    tools = settings.get("tools")
+    return tools if isinstance(tools, list) else []
+
+
+def _choice(choice: str | None) -> JsonValue:
+    if choice is None:
+        return None
+    calling: Wire = {"mode": "ANY"}
+    if choice != "required":
+        calling["allowedFunctionNames"] = [wire_name(choice)]
+    return {"functionCallingConfig": calling}
+
+
+def _limits(settings: Mapping[str, JsonValue]) -> Wire:
+    """The settings that have another name here, and those given as the API's own."""
+    out: Wire = {"maxOutputTokens": settings.get("max_tokens")}
+    stop = settings.get("stop")
+    out["stopSequences"] = [stop] if isinstance(stop, str) else stop
+    for name in _CONFIG:
+        out |= cast("Wire", fields(settings.get(name)))
+    return out

@@ -1,0 +1,301 @@
+"""The OpenAI Responses dialect: `responses:gpt-5`, with the key of `openai`.
+
+It keeps what a reasoning model thought between its calls, encrypted, which Chat
+Completions does not; nothing is left at the service, `store` is false. Settings go
+into the request as they are, apart from these: `max_tokens` is another word for
+`max_output_tokens`; `tools` are the service's own and offered beside the agent's; a
+setting that is null leaves out what would be sent otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import cast
+
+from pydantic import JsonValue
+
+from bread_nb.base.wire import dumps
+from bread_nb.messages import (
+    File,
+    Message,
+    Native,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
+from bread_nb.providers.client import Call, Client, Transport, exchange
+from bread_nb.providers.encoding import (
+    body,
+    empty_request,
+    file_words,
+    keep_encoded,
+    readable,
+    result_words,
+)
+from bread_nb.providers.fitting import as_instruction, object_schema, strict
+from bread_nb.providers.keys import access
+from bread_nb.providers.lines import fields
+from bread_nb.providers.model import Delta, Model, ModelRequest
+from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
+from bread_nb.providers.pace import PACE_SETTINGS, Waits
+from bread_nb.providers.responses_stream import PROVIDER, ResponsesParser
+
+__all__ = ["Responses"]
+
+_URL = "https://api.openai.com/v1"
+_SERVICE = "openai"
+_OWN_SETTINGS = PACE_SETTINGS | {"max_tokens", "tools", "text"}
+# Other models refuse to be asked for encrypted reasoning.
+_REASONING_MODELS = re.compile(
+    r"(?:^|/)(?:o\d|codex|computer-use|gpt-(?:[5-9]|\d\d)(?!\S*-chat))"
+)
+_IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
+
+
+class Responses:
+    """A model that is asked by the Responses API.
+
+    Args:
+        model: The model's id, or its description with base_url, api_key and settings.
+        transport: What carries the calls; by default a connection of its own.
+    """
+
+    free = False
+
+    def __init__(
+        self, model: str | Model, *, transport: Transport | None = None
+    ) -> None:
+        described = model if isinstance(model, Model) else Model(f"{PROVIDER}:{model}")
+        self.name = described.name
+        self._model = described.name.partition(":")[2]
+        self._described = described
+        self._transport = transport or Client()
+        self._key = f"responses:{self._model}"
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._transport.aclose()
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        """Ask, and stream the answer."""
+        settings = {**self._described.settings, **request.settings}
+        place = access(
+            _SERVICE,
+            base_url=self._described.base_url,
+            key=self._described.api_key,
+            default_url=_URL,
+            agent=request.agent_id,
+        )
+        headers = {"content-type": "application/json", "accept": "text/event-stream"}
+        if place.key:
+            headers["authorization"] = f"Bearer {place.key}"
+        call = Call(
+            service=_SERVICE,
+            url=f"{place.base_url}/responses",
+            headers=headers,
+            body=self.encode(request, settings),
+            secrets=(place.key,) if place.key else (),
+        )
+        parser = ResponsesParser(
+            _SERVICE,
+            model=self._model,
+            names=originals(request.tools),
+            ids=CallIds(request.messages),
+            secrets=call.secrets,
+        )
+        return exchange(self._transport, call, parser, Waits.read(settings))
+
+    def encode(self, request: ModelRequest, settings: Mapping[str, JsonValue]) -> bytes:
+        """The body of a request.
+
+        Raises:
+            BreadError: `INVALID_INPUT` when there is nothing to send.
+        """
+        wanted, instruction = _format(request.output_schema)
+        system = "\n\n".join(filter(str.strip, (request.system, instruction)))
+        sent: dict[str, JsonValue] = {
+            "model": self._model,
+            "stream": True,
+            "store": False,
+            "instructions": system or None,
+            "max_output_tokens": settings.get("max_tokens"),
+        }
+        if _REASONING_MODELS.search(self._model):
+            sent["include"] = ["reasoning.encrypted_content"]
+        if request.tools:
+            sent["tool_choice"] = _choice(request.tool_choice)
+        tools = [*map(_tool, request.tools), *_offered(settings)]
+        if tools:
+            sent["tools"] = tools
+        text = {**fields(settings.get("text")), **wanted}
+        sent["text"] = text or None
+        sent |= {k: v for k, v in settings.items() if k not in _OWN_SETTINGS}
+        said = [
+            kept
+            for message in request.messages
+            if (kept := keep_encoded(message, self._key, request.blobs, self._items))
+        ]
+        if not said:
+            raise empty_request(_SERVICE)
+        return body(sent, said, name="input")
+
+    def _items(
+        self, message: Message, blobs: Mapping[str, bytes]
+    ) -> Iterator[JsonValue]:
+        """A message as items of the input."""
+        if message.role == "tool":
+            for part in message.parts:
+                if isinstance(part, ToolResult):
+                    yield _result(part)
+        elif message.role == "user":
+            content = list(_content(message, blobs))
+            if content:
+                yield {"role": "user", "content": content}
+        else:
+            yield from self._answer(message, blobs)
+
+    def _answer(self, message: Message, blobs: Mapping[str, bytes]) -> list[JsonValue]:
+        """An answer as the items it came in; one that nothing follows is left out."""
+        items: list[dict[str, JsonValue]] = []
+        begun: dict[str, JsonValue] = {}
+        for part in message.parts:
+            match part:
+                case Text(text=text):
+                    if text.strip():
+                        items.append(_said(text, begun))
+                    begun = {}
+                case File():
+                    items.append(_made(part, begun, blobs))
+                    begun = {}
+                case ToolCall():
+                    items.append(_call(part, self._own(part.native)))
+                case Reasoning():
+                    items += filter(None, [self._own(part.native)])
+                case Native():
+                    block = self._own(part)
+                    if block.get("type") in ("message", "image_generation_call"):
+                        begun = block
+                    elif block:
+                        items.append(block)
+                case _:
+                    pass
+        while items and items[-1].get("type") == "reasoning":
+            items.pop()
+        return cast("list[JsonValue]", items)
+
+    def _own(self, native: Native | None) -> dict[str, JsonValue]:
+        """The block of a native part of this model, else nothing."""
+        if native is None or native.provider != PROVIDER:
+            return {}
+        return fields(native.block) if native.model == self._model else {}
+
+
+def _content(message: Message, blobs: Mapping[str, bytes]) -> Iterator[JsonValue]:
+    """What the user said and showed."""
+    for part in message.parts:
+        if isinstance(part, Text):
+            if part.text.strip():
+                yield {"type": "input_text", "text": part.text}
+        elif isinstance(part, File):
+            yield _shown(part, blobs.get(part.uri))
+
+
+def _shown(file: File, data: bytes | None) -> JsonValue:
+    if data is None:
+        return {"type": "input_text", "text": file_words(file)}
+    if file.mime_type in _IMAGES:
+        return {"type": "input_image", "image_url": _address(file, data)}
+    if file.mime_type == "application/pdf":
+        name = file.name or "file.pdf"
+        return {
+            "type": "input_file",
+            "filename": name,
+            "file_data": _address(file, data),
+        }
+    return {"type": "input_text", "text": readable(file, data) or file_words(file)}
+
+
+def _address(file: File, data: bytes) -> str:
+    return f"data:{file.mime_type};base64,{b64encode(data).decode()}"
+
+
+def _said(text: str, begun: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Text of the model, as the message it came in where that is known."""
+    if begun.get("type") != "message":
+        return {"role": "assistant", "content": text}
+    said: JsonValue = {"type": "output_text", "text": text, "annotations": []}
+    return {**begun, "role": "assistant", "status": "completed", "content": [said]}
+
+
+def _made(
+    file: File, begun: Mapping[str, JsonValue], blobs: Mapping[str, bytes]
+) -> dict[str, JsonValue]:
+    """A file of the model: the image it made, where that is at hand, else its name."""
+    data = blobs.get(file.uri)
+    if data is None or begun.get("type") != "image_generation_call":
+        return {"role": "assistant", "content": file_words(file)}
+    return {**begun, "result": b64encode(data).decode()}
+
+
+def _call(call: ToolCall, known: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {
+        "type": "function_call",
+        **known,
+        "call_id": wire_id(call.id),
+        "name": wire_name(call.name),
+        "arguments": dumps(call.args),
+    }
+
+
+def _result(result: ToolResult) -> JsonValue:
+    return {
+        "type": "function_call_output",
+        "call_id": wire_id(result.call_id),
+        "output": result_words(result, marked=True),
+    }
+
+
+def _tool(tool: ToolSpec) -> JsonValue:
+    """A tool, strict where that changes nothing it accepts."""
+    closed = strict(tool.parameters, all_required=True)
+    return {
+        "type": "function",
+        "name": wire_name(tool.name),
+        "description": tool.description,
+        "parameters": closed or object_schema(tool.parameters),
+        "strict": closed is not None,
+    }
+
+
+def _offered(settings: Mapping[str, JsonValue]) -> list[JsonValue]:
+    """The tools of the service that settings ask for."""
+    tools = settings.get("tools")
+    return tools if isinstance(tools, list) else []
+
+
+def _choice(choice: str | None) -> JsonValue:
+    if choice is None or choice == "required":
+        return choice
+    return {"type": "function", "name": wire_name(choice)}
+
+
+def _format(
+    schema: dict[str, JsonValue] | None,
+) -> tuple[dict[str, JsonValue], str]:
+    """The format for an answer of this schema, and words to add to it."""
+    if schema is None:
+        return {}, ""
+    closed = strict(schema, all_required=True)
+    if closed is None and schema.get("type") != "object":
+        return {}, as_instruction(schema)
+    wanted: dict[str, JsonValue] = {
+        "type": "json_schema",
+        "name": "answer",
+        "strict": closed is not None,
+        "schema": closed or schema,
+    }
+    return {"format": wanted}, "" if closed else as_instruction(schema)
