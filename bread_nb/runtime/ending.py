@@ -75,9 +75,8 @@ async def end_finished(
     return Finished(output=final, **_fields(drive))
 
 
-async def end_suspended(drive: Drive) -> Suspended:
+async def end_suspended(drive: Drive, waiting: Sequence[Checkpoint]) -> Suspended:
     """Wait: the run is let go of and goes on when the last call is settled."""
-    waiting = await open_checkpoints(drive.scope.store, drive.row.id)
     for checkpoint in waiting:
         context = drive.context(
             tool_name=checkpoint.tool_name, checkpoint_id=checkpoint.id

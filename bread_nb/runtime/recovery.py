@@ -115,7 +115,10 @@ def _input_of(row: RunRow, agent: Agent) -> object:
 
 
 async def take_over(kit: Kit, row: RunRow, **expect: JsonValue) -> RunRow | None:
-    """Become the driver of a run that is as expected; None when it is not any more."""
+    """Become the driver of a run that is as expected; None when it is not any more.
+
+    What comes back is the run as the store has it now.
+    """
     change: dict[str, JsonValue] = {
         "status": "working",
         "owner": kit.owner.id,
@@ -124,12 +127,9 @@ async def take_over(kit: Kit, row: RunRow, **expect: JsonValue) -> RunRow | None
     if expect.get("open") == 0:
         change["open"] = 1
     guard = {"fence": row.fence, **expect}
-    steps: list[Step] = [Claim(RunRow, row.id, guard, change)]
     if lease := kit.owner.due():
-        steps.append(Put(lease))
-    if await kit.store.atomic(*steps) is None:
-        return None
-    return row.model_copy(update=change)
+        await kit.store.put(lease)
+    return await kit.store.claim(RunRow, row.id, guard, change)
 
 
 async def recover(drive: Drive) -> None:

@@ -86,7 +86,7 @@ async def reply_to(reply: Reply, kit: Kit, live: Live) -> Outcome:
             if cancelled:
                 raise asyncio.CancelledError
             await _carry_out(settlement, scope)
-            drive = await _driver(reply, kit, live)
+            drive = await _driver(reply, kit, live, scope)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             return await _end_with(error, reply, kit, live)
         if drive is None:
@@ -97,16 +97,21 @@ async def reply_to(reply: Reply, kit: Kit, live: Live) -> Outcome:
         _let_go(scope, live)
 
 
-async def _driver(reply: Reply, kit: Kit, live: Live) -> Drive | None:
+async def _driver(reply: Reply, kit: Kit, live: Live, scope: Scope) -> Drive | None:
     """The driver that goes on with the run; None when something is open still.
+
+    Nobody has driven the run since it was read unless its fence has grown.
 
     Raises:
         BreadError: `RUN_LOST` when the run was ended while the call was carried out.
     """
-    row = await kit.store.get(RunRow, reply.row.id) or reply.row
-    if row.status in _ENDED:
-        raise _lost(row, "it was ended meanwhile")
-    taken = await take_over(kit, row, status="waiting", open=0)
+    taken = await take_over(kit, reply.row, status="waiting", open=0)
+    if taken is None:
+        await store_crumbs(scope, (), ())
+        row = await kit.store.get(RunRow, reply.row.id) or reply.row
+        if row.status in _ENDED:
+            raise _lost(row, "it was ended meanwhile")
+        taken = await take_over(kit, row, status="waiting", open=0)
     if taken is None:
         return None
     return await load_drive(kit, taken, reply.agent, live=live, ctx=reply.ctx)
@@ -263,7 +268,6 @@ async def _claim(settlement: _Settlement, scope: Scope) -> None:
 async def _carry_out(settlement: _Settlement, scope: Scope) -> None:
     if isinstance(settlement.decision, Go):
         await run_together([settlement.decision], scope)
-    await store_crumbs(scope, (), ())
 
 
 async def _still_waiting(row: RunRow, scope: Scope) -> Suspended:

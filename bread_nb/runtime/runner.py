@@ -28,6 +28,7 @@ from bread_nb.runtime.ending import (
     end_stopped,
     end_suspended,
     last_calls,
+    open_checkpoints,
     results_message,
     turn_calls,
 )
@@ -177,18 +178,19 @@ async def _calls(drive: Drive) -> Outcome | None:
         only_asks = alone and decided.asked and not decided.going
         if only_asks and decided.denied is None:
             await _keep_decisions(drive, decided, _let_go(drive), status="waiting")
-            return await end_suspended(drive)
+            return await end_suspended(drive, decided.asked)
         await _keep_decisions(drive, decided)
         for done in await run_together(decided.going, drive.scope):
             note(drive, done)
         if decided.denied is not None:
             reason = f"denied:{decided.denied}"
             return await end_stopped(drive, reason, seal=f"[halted:{reason}]")
-    if alone and all(call.status == "done" for call in drive.calls):
+    if all(call.status == "done" for call in drive.calls):
         return await _close_turn(drive)
     [left] = await drive.journal.commit(_let_go(drive), status="waiting")
     if left:
-        return await end_suspended(drive)
+        waiting = await open_checkpoints(drive.scope.store, drive.row.id)
+        return await end_suspended(drive, waiting)
     drive.calls = await turn_calls(drive.scope.store, drive.row)
     return await _close_turn(drive)
 

@@ -122,7 +122,12 @@ class SlowStore(InMemoryStore):
         self.reached, self.go_on = asyncio.Event(), asyncio.Event()
 
     async def atomic(self, *steps: Step) -> list[object] | None:
-        done = await super().atomic(*steps)
+        return await self._slowly(await super().atomic(*steps))
+
+    async def claim(self, *expected: object) -> object:
+        return await self._slowly(await super().claim(*expected))
+
+    async def _slowly(self, done: object) -> object:
         self.count += 1
         if self.count == self.at:
             self.reached.set()
