@@ -52,6 +52,7 @@ class Screen:
         self.opened = monotonic()
         self.greeted = False
         self.settled = False
+        self._lined = False
         self.views: dict[str, str | None] = {}
         self._card = Output(shell, cell)
         self._picture = Output(shell, cell)
@@ -89,9 +90,15 @@ class Screen:
             self.cell.context.copy().run(self._widget.tell, message)
 
     def greet(self, view: str, client: str | None) -> None:
-        """A view has said that it is there."""
+        """A view has said that it is there.
+
+        One that came late finds its card again, in place of the line of text.
+        """
         self.greeted = True
         self.views[view] = client
+        if self._lined and self._widget is not None:
+            self._lined = False
+            self._card.show(self._widget.view)
 
     def leave(self, view: str) -> None:
         """A view is gone."""
@@ -117,6 +124,7 @@ class Screen:
     def say(self, line: str) -> None:
         """Show one line of text in place of the card that no view has looked at."""
         if self._card.shown and not self.settled:
+            self._lined = True
             self._card.show({"text/plain": line})
 
     def settle(self) -> None:

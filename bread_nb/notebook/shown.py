@@ -20,6 +20,7 @@ from bread_nb.a2ui.questions import Extras
 from bread_nb.a2ui.telling import State
 from bread_nb.a2ui.views import Facts, head_view
 from bread_nb.base.ids import monotonic, new_id, now_ms
+from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.bread import Bread
 from bread_nb.crumbs import Crumb
 from bread_nb.notebook.nonces import OpenForms
@@ -207,17 +208,27 @@ class Shown:
     def rest(self) -> None:
         """It works no more for now: draw it, and settle what nobody looks at."""
         with self.lock:
-            if self.working:
+            if not self.run_id:
+                self._never_began()
+            if self.working or not self.run_id:
                 return
             self.rested_at = monotonic()
-            if not self.run_id:
-                return
             drawn = self.picture()
             for screen in tuple(self.screens):
                 if self.ended or screen.waiting_too:
                     self._draw(screen, drawn)
                 if not screen.greeted and not screen.cell.watched:
                     screen.settle()
+
+    def _never_began(self) -> None:
+        """A run that failed before it had an id is told by its error alone."""
+        error = self.run.error if self.run is not None else None
+        if error is None:
+            return
+        words = Redactor(environment_secrets()).text(str(error))
+        for screen in self.screens:
+            screen.say(words)
+            screen.close()
 
     def _draw(self, screen: Screen, drawn: Picture) -> None:
         outdated = screen.draw(drawn)
