@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TypedDict
+
 from playwright.sync_api import Locator, expect
 
 SECONDS = 20
 # A form takes no press in its first 600 ms, so that nobody presses by accident.
 INERT_MILLISECONDS = 650
+
+
+class Colours(TypedDict):
+    """What a card is drawn in."""
+
+    ink: list[int]
+    paper: list[int]
+    scheme: str
 
 
 class CardView:
@@ -43,6 +53,25 @@ class CardView:
         expect(self.forms).to_have_count(1)
         self.node.page.wait_for_timeout(INERT_MILLISECONDS)
         return FormView(self.forms)
+
+    def colours(self) -> Colours:
+        """Ink and paper, as parts of red, green and blue."""
+        return self.node.evaluate(
+            """(node) => {
+              const style = getComputedStyle(node);
+              const parts = (colour) => {
+                const context = document.createElement('canvas').getContext('2d');
+                context.fillStyle = colour;
+                context.fillRect(0, 0, 1, 1);
+                return [...context.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+              };
+              return {
+                ink: parts(style.color),
+                paper: parts(style.backgroundColor),
+                scheme: style.colorScheme,
+              };
+            }"""
+        )
 
     def button(self, name: str) -> Locator:
         """A button by its words."""

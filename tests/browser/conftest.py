@@ -66,7 +66,7 @@ def open_notebook(
         path = kitchen.root / f"{name}.ipynb"
         if sources or not path.exists():
             nbformat.write(of_sources(sources), path)
-        context = browser.new_context(viewport=VIEWPORT, **options)
+        context = browser.new_context(**{"viewport": VIEWPORT, **options})
         notebook = Notebook(server, context, path)
         opened.append(notebook)
         notebook.open()

@@ -153,6 +153,20 @@ class Notebook:
         )
         return self.cell(index)
 
+    def milliseconds_to_answer(self, button: Locator) -> float:
+        """How long the page takes from a key press to the next picture on screen."""
+        return button.evaluate(
+            """(button) => new Promise((done) => {
+              const began = performance.now();
+              button.addEventListener('keydown', () => {
+                requestAnimationFrame(() => setTimeout(() => {
+                  done(performance.now() - began);
+                }));
+              }, {once: true});
+              button.dispatchEvent(new KeyboardEvent('keydown', {key: 'q'}));
+            })"""
+        )
+
     def sources(self) -> list[str]:
         """The sources of all cells, in their order."""
         return self.page.evaluate("() => window.breadTest.sources()")

@@ -9,6 +9,19 @@ from browser.waiting import eventually
 from fixtures.projects import Project
 
 SECONDS = 20
+# A button of another widget, which keeps the thread of all widgets until the gate
+# `button` is open; it writes `held` down first.
+HOLD_BUTTON = """\
+import ipywidgets
+from bread_nb.notebook.bridge import pin
+from gates import pass_blocking, write_down
+def hold(_):
+    write_down('held')
+    pass_blocking('button')
+button = ipywidgets.Button(description='Hold')
+button.on_click(hold)
+pin(button.comm)
+button"""
 AGENTS = Path(__file__).parent / "kitchen"
 
 
@@ -27,6 +40,12 @@ class Kitchen(Project):
         gates.mkdir(exist_ok=True)
         for name in names:
             (gates / name).touch()
+
+    def forget_trust(self) -> None:
+        """Make the notebooks here foreign ones, as if they came from elsewhere."""
+        for notebook in self.root.glob("*.ipynb"):
+            text = notebook.read_text("utf-8")
+            notebook.write_text(text.replace("%load_ext", " %load_ext"), "utf-8")
 
     def ledger(self, name: str = "ledger") -> list[str]:
         """What the tools wrote down, a line a call."""

@@ -2,7 +2,7 @@
 
 import pytest
 from browser.notebooks import LOAD, OpenNotebook
-from browser.projects import Kitchen
+from browser.projects import HOLD_BUTTON, Kitchen
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -53,6 +53,47 @@ def test_an_ended_card_settles_when_the_next_cell_runs_and_the_picture_stays(
         set(),
         {"text/plain", "text/markdown", "text/html"},
     ]
+
+
+def test_cells_that_run_after_one_another_hold_nothing_but_their_own(
+    open_notebook: OpenNotebook, kitchen: Kitchen
+):
+    kitchen.let("more")
+    notebook = open_notebook(LOAD, "%bread talker Rye", "'next'")
+    cell = notebook.after_loading()
+    for _ in range(3):
+        cell.run().card.wait_for_state("Finished")
+        cell.run().card.wait_for_state("Finished")
+        assert notebook.cell(2).run().text == "'next'"
+        assert [output.data.keys() for output in notebook.save().cells[1].outputs] == [
+            {}.keys(),
+            {"text/plain": "", "text/markdown": "", "text/html": ""}.keys(),
+        ]
+
+
+def test_a_card_that_is_late_stands_in_its_place_again(
+    open_notebook: OpenNotebook, kitchen: Kitchen
+):
+    notebook = open_notebook(LOAD, HOLD_BUTTON, "%bread talker Rye")
+    notebook.after_loading().run().node.get_by_role("button", name="Hold").click()
+    kitchen.wait_for_ledger("held")
+    cell = notebook.cell(2).start()
+    cell.wait_for_text("Interrupt the kernel to stop.")
+    kitchen.let("button")
+    expect(cell.card.prose).to_contain_text(FIRST)
+    assert "Interrupt the kernel" not in cell.text
+    kitchen.let("more")
+    cell.wait().card.wait_for_state("Finished")
+
+
+def test_a_run_that_cannot_begin_says_why_and_leaves_no_card(
+    open_notebook: OpenNotebook,
+):
+    start = "from bread_nb import Bread\nBread.load().run('talker')"
+    notebook = open_notebook(LOAD, start)
+    cell = notebook.after_loading().run()
+    cell.wait_for_text("The input does not fit talker. [INVALID_INPUT]")
+    expect(cell.card.node).to_have_count(0)
 
 
 def test_two_runs_at_once_stay_in_their_own_cells(

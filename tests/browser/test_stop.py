@@ -3,21 +3,13 @@
 import pytest
 from browser.lab import BOTH_LABS
 from browser.notebooks import LOAD, OpenNotebook
-from browser.projects import Kitchen
+from browser.projects import HOLD_BUTTON, Kitchen
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, BOTH_LABS]
 # One second by the card, two by interrupting the kernel; five times that here.
 STOP_SECONDS = 5
 FALLBACK_SECONDS = 10
-
-BUSY = """
-import ipywidgets
-from gates import pass_blocking
-button = ipywidgets.Button(description='Hold')
-button.on_click(lambda _: pass_blocking('button'))
-button
-"""
 
 
 def test_stop_ends_a_cell_whose_model_is_at_work(open_notebook: OpenNotebook):
@@ -48,11 +40,12 @@ def test_stop_ends_a_cell_whose_tool_holds_its_thread(
 def test_stop_interrupts_the_kernel_when_nothing_answers(
     open_notebook: OpenNotebook, kitchen: Kitchen
 ):
-    notebook = open_notebook(LOAD, BUSY, "%bread talker Rye")
+    notebook = open_notebook(LOAD, HOLD_BUTTON, "%bread talker Rye")
     other = notebook.after_loading().run()
     cell = notebook.cell(2).start()
     expect(cell.card.prose).to_contain_text("Rye flour")
     other.node.get_by_role("button", name="Hold").click()
+    kitchen.wait_for_ledger("held")
     cell.card.press("Stop")
     cell.wait(FALLBACK_SECONDS)
     cell.wait_for_text("Stopped by you.")
