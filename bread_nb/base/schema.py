@@ -142,7 +142,7 @@ def arguments_of(fn: Callable[..., object], *, skip: frozenset[str]) -> Schema:
     """
     hints = annotations_of(fn)
     fields: dict[str, Any] = {}
-    for index, (name, parameter) in enumerate(inspect.signature(fn).parameters.items()):
+    for index, (name, parameter) in enumerate(_parameters(fn)):
         if name in skip:
             continue
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
@@ -161,6 +161,13 @@ def arguments_of(fn: Callable[..., object], *, skip: frozenset[str]) -> Schema:
     except _NO_SCHEMA as error:
         raise _bad_parameter(fn, "", str(error).splitlines()[0]) from None
     return schema
+
+
+def _parameters(fn: Callable[..., object]) -> list[tuple[str, inspect.Parameter]]:
+    try:
+        return list(inspect.signature(fn).parameters.items())
+    except ValueError as error:
+        raise _bad_parameter(fn, "", str(error)) from None
 
 
 class ArgumentSchema(Schema):

@@ -8,8 +8,9 @@ empty allow list means all tools. Human tools are exempt. Source: the Agents doc
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -45,21 +46,7 @@ class Permissions:
 
     def __post_init__(self) -> None:
         for name in ("allow", "ask", "deny"):
-            if isinstance(getattr(self, name), str):
-                raise BreadError(
-                    f"Permissions({name}=...) is a list of selectors.",
-                    code="INVALID_PERMISSION",
-                    why=f"{getattr(self, name)!r} is a single text.",
-                    do=f"Permissions({name}=[{getattr(self, name)!r}])",
-                )
-        for entry in self.ask:
-            if inspect.iscoroutinefunction(entry):
-                raise BreadError(
-                    "A function under ask cannot be async.",
-                    code="INVALID_PERMISSION",
-                    why=f"{entry.__name__} would have to be awaited.",
-                    do="decide from (tool, args) at once: def asks(tool, args): ...",
-                )
+            _check_list(name, getattr(self, name))
         named = [entry for entry in self.ask if isinstance(entry, str)]
         asked = tuple(entry for entry in self.ask if not isinstance(entry, str))
         object.__setattr__(self, "_allow", tuple(map(Selector.parse, self.allow)))
@@ -112,6 +99,31 @@ class Permissions:
                 said = f"{type(error).__name__}: {error}"
                 return Deny(rule, f"The function that decides failed: {said}")
         return None
+
+
+def _check_list(name: str, given: object) -> None:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise BreadError(
+            f"Permissions({name}=...) is a list of selectors.",
+            code="INVALID_PERMISSION",
+            why=f"{given!r} is no list.",
+            do=f"Permissions({name}=[{given!r}])",
+        )
+    for entry in cast("Iterable[object]", given):
+        if inspect.iscoroutinefunction(entry):
+            raise BreadError(
+                "A function under ask cannot be async.",
+                code="INVALID_PERMISSION",
+                why=f"{entry.__name__} would have to be awaited.",
+                do="decide from (tool, args) at once: def asks(tool, args): ...",
+            )
+        if not isinstance(entry, str) and not (name == "ask" and callable(entry)):
+            raise BreadError(
+                f"Permissions({name}=...) cannot hold {entry!r}.",
+                code="INVALID_PERMISSION",
+                why="it is no selector.",
+                do=f'Permissions({name}=["tool:web_search"])',
+            )
 
 
 def _first(selectors: Sequence[Selector], origin: Origin) -> Selector | None:

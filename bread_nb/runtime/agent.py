@@ -52,6 +52,19 @@ class Guards:
             raise _unusable("guards count from 0 (off)", "Guards(denials=3)")
 
 
+_NONE = type(None)
+_FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "prompt": ((str, _NONE), 'prompt="You are a baker."'),
+    "tools": ((Sequence,), "tools=[add]"),
+    "permissions": ((Permissions,), 'permissions=Permissions(ask=["tool:add"])'),
+    "steps": ((int,), "steps=20"),
+    "providers": ((Mapping,), 'providers={"mine": lambda model_id: ...}'),
+    "guards": ((Guards,), "guards=Guards(denials=3)"),
+    "error_handling": ((ErrorHandling, _NONE), "ErrorHandling(retry=RetryPolicy())"),
+    "hooks": ((Hooks, _NONE), "hooks=Hooks(before_run=...)"),
+    "output_repairs": ((int,), "output_repairs=1"),
+    "name": ((str, _NONE), 'name="Baker"'),
+}
 _LATER = (
     "tasks",
     "plugins",
@@ -125,6 +138,7 @@ class Agent:
                     why="this version has no such capability.",
                     do=f"leave {name} out",
                 )
+        self._check_fields()
         if isinstance(self.model, str):
             split_name(self.model)
         elif not isinstance(cast("object", self.model), Model | ChatModel):
@@ -132,12 +146,23 @@ class Agent:
                 f"model is {type(self.model).__name__}, which has no stream(request)",
                 'model="anthropic:claude-opus-4-8"',
             )
-        if self.steps < 1:
-            raise _unusable(f"steps is {self.steps}", "steps=20")
         self._check_output()
         self._check_tools()
 
+    def _check_fields(self) -> None:
+        for name, (kinds, example) in _FIELDS.items():
+            value: object = getattr(self, name)
+            if not isinstance(value, kinds) or isinstance(value, bool):
+                raise _unusable(f"{name} is {value!r}", example)
+        for name, least in (("steps", 1), ("output_repairs", 0)):
+            if getattr(self, name) < least:
+                example = _FIELDS[name][1]
+                raise _unusable(f"{name} is {getattr(self, name)}", example)
+
     def _check_output(self) -> None:
+        formats = (None, "text", "markdown", "json")
+        if not isinstance(self.output, CustomFormat) and self.output not in formats:
+            raise _unusable(f"output is {self.output!r}", 'output="markdown"')
         if self.output in ("text", "markdown") and self.output_schema is not str:
             raise _unusable(
                 f"{self.output} output is text, and output_schema is another type",

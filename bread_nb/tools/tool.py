@@ -184,6 +184,7 @@ def tool(
     """
 
     def make(function: Callable[..., Any]) -> Tool:
+        _check_options(function, effect, credentials)
         own_name = check_name(name or written(function).__name__, "tool")
         context = _context_parameter(function)
         return Tool(
@@ -242,15 +243,39 @@ def human_tool(
     )
 
 
+def _check_options(function: object, effect: object, credentials: object) -> None:
+    """Refuse what would silently mean something else."""
+    if isinstance(function, Tool):
+        raise _unusable(f"{function.name} is a tool already", "tool(fn, name=...)")
+    if not callable(function):
+        raise _unusable(f"{function!r} is no function", "@tool before a function")
+    if effect is not None and not isinstance(effect, Effect):
+        raise _unusable(f"effect is {effect!r}", 'effect=Write(path="dest")')
+    if isinstance(credentials, str):
+        raise _unusable(
+            "credentials is a single text", f"credentials=[{credentials!r}]"
+        )
+
+
+def _unusable(why: str, do: str) -> BreadError:
+    return BreadError(
+        "This tool cannot be used.", code="INVALID_TOOL", why=f"{why}.", do=do
+    )
+
+
 def _arguments(
     function: Callable[..., Any], args: object, context: str | None
 ) -> Schema:
     if args is None:
         skip = frozenset([context]) if context else frozenset[str]()
         return arguments_of(function, skip=skip)
-    if isinstance(args, Mapping):
-        return Schema(cast("object", args))
-    return ModelArguments(args)
+    foreign = isinstance(args, Mapping)
+    schema = Schema(cast("object", args)) if foreign else ModelArguments(args)
+    if schema.json.get("type", "object") != "object":
+        raise _unusable(
+            "args describes no mapping of arguments", "args=a pydantic model"
+        )
+    return schema
 
 
 class ModelArguments(Schema):

@@ -7,7 +7,16 @@ from fixtures.journey import fault, finished, only, within
 from journeys.conftest import MakeBread
 from pydantic import BaseModel
 
-from bread_nb import Agent, Bread, BreadError, CustomFormat, Model, Scripted, tool
+from bread_nb import (
+    Agent,
+    Bread,
+    BreadError,
+    CustomFormat,
+    Model,
+    RetryPolicy,
+    Scripted,
+    tool,
+)
 
 
 class Order(BaseModel):
@@ -168,7 +177,19 @@ def bell() -> str:
     [
         ({"output": "text", "output_schema": int}, "INVALID_AGENT"),
         ({"output": "markdown", "output_schema": Order}, "INVALID_AGENT"),
+        ({"output": "xml"}, "INVALID_AGENT"),
         ({"steps": 0}, "INVALID_AGENT"),
+        ({"steps": "3"}, "INVALID_AGENT"),
+        ({"steps": True}, "INVALID_AGENT"),
+        ({"prompt": 5}, "INVALID_AGENT"),
+        ({"permissions": {"deny": ["tool:bell"]}}, "INVALID_AGENT"),
+        ({"permissions": None}, "INVALID_AGENT"),
+        ({"hooks": {"before_run": print}}, "INVALID_AGENT"),
+        ({"guards": {"denials": 1}}, "INVALID_AGENT"),
+        ({"error_handling": RetryPolicy()}, "INVALID_AGENT"),
+        ({"output_repairs": -1}, "INVALID_AGENT"),
+        ({"providers": []}, "INVALID_AGENT"),
+        ({"tools": bell}, "INVALID_AGENT"),
         ({"model": "opus"}, "INVALID_MODEL"),
         ({"model": 3}, "INVALID_AGENT"),
         ({"tools": ["add"]}, "INVALID_AGENT"),

@@ -185,3 +185,12 @@ def test_a_function_that_decides_cannot_be_async():
     with pytest.raises(BreadError) as caught:
         Permissions(ask=[asks])
     assert caught.value.code == "INVALID_PERMISSION"
+
+
+@pytest.mark.parametrize(
+    "lists", [{"deny": [5]}, {"deny": [print]}, {"ask": [None]}, {"allow": None}]
+)
+def test_a_list_holds_selectors_and_nothing_else(lists: dict[str, object]):
+    with pytest.raises(BreadError) as caught:
+        Permissions(**lists)
+    assert caught.value.code == "INVALID_PERMISSION"

@@ -143,6 +143,26 @@ def test_a_parameter_no_model_could_give_is_refused_at_once():
     assert caught.value.code == "INVALID_TOOL"
 
 
+@pytest.mark.parametrize(
+    ("fn", "options"),
+    [
+        (later, {"effect": "write"}),
+        (later, {"credentials": "OVEN_KEY"}),
+        (later, {"args": int}),
+        (later, {"args": {"type": "string"}}),
+        (tool(later), {"name": "again"}),
+        ("later", {}),
+        (int, {}),
+    ],
+)
+def test_what_would_mean_something_else_is_refused(
+    fn: object, options: dict[str, object]
+):
+    with pytest.raises(BreadError) as caught:
+        tool(fn, **options)
+    assert caught.value.code == "INVALID_TOOL"
+
+
 def test_a_default_that_is_no_json_is_not_told_to_the_model():
     def bake(most: float = math.inf) -> float:
         return most
