@@ -222,10 +222,12 @@ def _unique(wanted: str, taken: set[str]) -> str:
 
 def _parsed(call: _Call) -> ToolCall:
     text = "".join(call.pieces)
-    if not text.strip():
+    # Some hosts send an empty object as a place for the arguments that follow it.
+    written = text.strip().removeprefix("{}").lstrip()
+    if written in ("", "null"):
         return ToolCall(call.id, call.name, {}, None, call.native)
     try:
-        args = read_json(text)
+        args = read_json(written)
     except ValueError:
         return ToolCall(call.id, call.name, {}, text, call.native)
     if not isinstance(args, dict):

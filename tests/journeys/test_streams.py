@@ -86,6 +86,24 @@ async def test_arguments_are_put_together_from_their_pieces(make_bread: MakeBrea
     assert results(outcome) == {"a": "500 g", "b": "0 g"}
 
 
+@pytest.mark.parametrize("pieces", [["{}"], ["{}", "", '{"gra', 'ms": 0}'], ["", ""]])
+async def test_an_object_that_only_holds_the_place_is_no_second_one(
+    make_bread: MakeBread, pieces: list[str]
+):
+    turn = [
+        CallStart(0, "a", "tool_weigh"),
+        *(CallFragment(0, piece) for piece in pieces),
+        CallEnd(0),
+        CallStart(1, "b", "tool_weigh"),
+        CallFragment(1, '{}{"grams": 500}'),
+        CallEnd(1),
+        Finish("tool_use"),
+    ]
+    bread = make_bread({"baker": weigher([], turn, SAYS)})
+    outcome = await finished(bread, bread.run("baker", "go"))
+    assert results(outcome) == {"a": "0 g", "b": "500 g"}
+
+
 @pytest.mark.parametrize("asking", [False, True])
 async def test_signed_thinking_goes_back_byte_for_byte_and_in_its_place(
     make_bread: MakeBread, asking: bool

@@ -163,7 +163,7 @@ async def test_arguments_that_do_not_fit_are_told_to_the_model(
     assert result.failed
 
 
-@pytest.mark.parametrize("args", ["", "{}", None])
+@pytest.mark.parametrize("args", ["", "{}", None, "null", " {}\n"])
 async def test_a_tool_without_parameters_takes_any_form_of_nothing(
     make_bread: MakeBread, args: object
 ):
