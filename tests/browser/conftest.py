@@ -62,10 +62,10 @@ def open_notebook(
     """
     opened: list[Notebook] = []
 
-    def open_one(*sources: str, name: str = "notebook", **options: object) -> Notebook:
-        path = kitchen.root / f"{name}.ipynb"
-        if sources or not path.exists():
-            nbformat.write(of_sources(sources), path)
+    def open_one(*sources: str, title: str = "", **options: object) -> Notebook:
+        path = kitchen.root / "notebook.ipynb"
+        if sources:
+            nbformat.write(of_sources(sources, title), path)
         context = browser.new_context(**{"viewport": VIEWPORT, **options})
         notebook = Notebook(server, context, path)
         opened.append(notebook)
@@ -93,7 +93,8 @@ def pytest_runtest_makereport(item: pytest.Item):
     return report
 
 
-def of_sources(sources: tuple[str, ...]) -> nbformat.NotebookNode:
+def of_sources(sources: tuple[str, ...], title: str = "") -> nbformat.NotebookNode:
+    """A notebook of code cells, below a title if there is one."""
     notebook = nbformat.v4.new_notebook()
     notebook.metadata.kernelspec = {
         "name": "python3",
@@ -101,6 +102,8 @@ def of_sources(sources: tuple[str, ...]) -> nbformat.NotebookNode:
         "language": "python",
     }
     cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    if title:
+        cells.insert(0, nbformat.v4.new_markdown_cell(title))
     for number, cell in enumerate(cells):
         cell.id = f"cell-{number}"
     notebook.cells = cells

@@ -130,7 +130,7 @@ def missing_binder() -> str | None:
 
 
 @contextmanager
-def served(front: Front, folder: Path) -> Iterator[Server]:
+def served(front: Front, folder: Path, **variables: str) -> Iterator[Server]:
     """Run a server on a folder of notebooks; what it writes elsewhere is beside it."""
     home, notebooks = folder / "home", folder / "work"
     notebooks.mkdir()
@@ -144,7 +144,7 @@ def served(front: Front, folder: Path) -> Iterator[Server]:
                 f"--ServerApp.root_dir={notebooks}",
             ],
             cwd=notebooks,
-            env=_environment(front, home),
+            env={**_environment(front, home), **variables},
             stdout=log,
             stderr=subprocess.STDOUT,
         )
