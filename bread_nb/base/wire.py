@@ -32,6 +32,9 @@ _LONGEST = 100_000
 _MOST_BITS = 14_000
 
 
+_COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
 def camel(name: str) -> str:
     """`tool_call_id` as `toolCallId`."""
     head, *rest = name.split("_")
@@ -45,7 +48,7 @@ def snake(name: str) -> str:
 
 def dumps(value: JsonValue) -> str:
     """Compact JSON; non-finite numbers are refused."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _COMPACT.encode(value)
 
 
 def canonical(value: JsonValue) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import cast
 
 from pydantic import JsonValue
 
+from bread_nb.base.wire import dumps
 from bread_nb.errors import BreadError
 from bread_nb.messages import File, Message, ToolResult
 from bread_nb.providers.lines import whole
@@ -29,7 +29,7 @@ _TEXTS = frozenset({"application/json", "application/xml", "application/yaml"})
 
 def encode(value: JsonValue) -> bytes:
     """Compact JSON in UTF-8; a lone half of a character becomes U+FFFD."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = dumps(value)
     try:
         return text.encode()
     except UnicodeEncodeError:

@@ -205,6 +205,11 @@ class Agent:
         return "text" if self.output_schema is str else "json"
 
     @property
+    def fixed_tools(self) -> bool:
+        """Whether no function has to be asked for tools again at each turn."""
+        return all(isinstance(entry, Tool) for entry in self.tools)
+
+    @property
     def model_name(self) -> str:
         """The model as a person writes it."""
         if isinstance(self.model, str):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import replace
-from typing import cast
 
 from pydantic import JsonValue
 
@@ -127,14 +125,11 @@ def _empty(model: str) -> BreadError:
 
 
 def _usage_json(turn: Turn) -> JsonValue:
-    usage = dataclasses.asdict(turn.usage)
-    return cast(
-        "JsonValue",
-        {
-            "input": usage["input"],
-            "output": usage["output"],
-            "cacheRead": usage["cache_read"],
-            "cacheWrite": usage["cache_write"],
-            "reasoning": usage["reasoning"],
-        },
-    )
+    usage = turn.usage
+    return {
+        "input": usage.input,
+        "output": usage.output,
+        "cacheRead": usage.cache_read,
+        "cacheWrite": usage.cache_write,
+        "reasoning": usage.reasoning,
+    }

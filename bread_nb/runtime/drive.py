@@ -71,7 +71,7 @@ class Drive:
             ctx=self.scope.ctx,
             input=self.input,
         )
-        return context.but(**more)
+        return context.but(**more) if more else context
 
 
 def common_fields(drive: Drive) -> dict[str, object]:

@@ -123,7 +123,9 @@ async def _turns(drive: Drive) -> Outcome:
 
 async def _turn(drive: Drive) -> Outcome | None:
     """One turn of the model; None when its calls are to be carried out."""
-    toolbox = drive.toolbox = await assemble(drive.agent, drive.scope)
+    toolbox = drive.toolbox
+    if toolbox is None or not drive.agent.fixed_tools:
+        toolbox = drive.toolbox = await assemble(drive.agent, drive.scope)
     turn = await ask_model(drive, toolbox)
     if isinstance(turn, Recovered):
         return await end_finished(drive, turn.output)
