@@ -40,7 +40,7 @@ _TAIL = 63_000
 _PREVIEW = 80
 _LINE = 60
 _COMMANDS = frozenset({"argv", "args", "cmd", "command"})
-_NESTED_MASK = 12
+_NESTED_MASK = 100
 _MOST_COMPARED = 2000
 
 # Emoji are made with a joiner and a selector; after a picture they hide nothing.
@@ -189,7 +189,7 @@ def masked(key: str, value: JsonValue, depth: int = 0) -> JsonValue:
     if secret_name(key) and value not in (None, "", True, False):
         return MASK
     if depth > _NESTED_MASK:
-        return value
+        return MASK
     if isinstance(value, dict):
         return {k: masked(k, v, depth + 1) for k, v in value.items()}
     if isinstance(value, list):

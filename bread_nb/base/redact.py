@@ -26,9 +26,10 @@ _KEY_SHAPES = re.compile(
     r"|(?<=[Bb]earer )[A-Za-z0-9._~+/\-]{8,}=*"
 )
 _SECRET_NAMES = re.compile(
-    r"(?:.*(?:password|passwd|passphrase|secret|apikey|privatekey|accesskey"
-    r"|credential|credentials|authorization|cookie|signingkey))"
-    r"|(?:.*(?:access|refresh|auth|bearer|session|id|api))?token"
+    r".*(?:password|passwd|passphrase|secret|apikey|privatekey|accesskey|accesskeyid"
+    r"|credential|authorization|cookie|signingkey|sshkey|jwt|bearer)s?"
+    r"|.*(?<!page)(?<!next)(?<!continuation)(?<!per)(?<!first)(?<!last)(?<!max)"
+    r"(?<!bos)(?<!eos)(?<!pad)(?<!unk)(?<!mask)(?<!stop)token"
 )
 _NO_LETTER = re.compile("[^a-z0-9]")
 _ENVIRONMENT = re.compile(r".*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)")

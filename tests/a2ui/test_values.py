@@ -100,6 +100,14 @@ def test_secrets_are_masked_at_every_depth():
     assert "hunter2" not in preview({"password": "hunter2"})
 
 
+@pytest.mark.parametrize("levels", [13, 60, 100, 300])
+def test_no_secret_is_too_deep_to_be_masked(levels):
+    deep, listed = {"apiKey": "hunter2"}, [{"cookie": "hunter2"}]
+    for _ in range(levels):
+        deep, listed = {"a": deep}, [listed]
+    assert "hunter2" not in str(args_of({"deep": deep, "listed": listed}))
+
+
 def test_a_command_is_shown_one_item_a_line():
     command = arg_of("argv", ["rm", "-rf", "a b"])
     assert command["flag"] == "argv"

@@ -58,6 +58,17 @@ def test_everything_under_a_secret_name_is_masked():
         "Set-Cookie",
         "credentials",
         "signing_key",
+        "passwords",
+        "cookies",
+        "apiKeys",
+        "secrets",
+        "AWS_ACCESS_KEY_ID",
+        "ssh_key",
+        "jwt",
+        "bearer",
+        "github_token",
+        "slackBotToken",
+        "csrf-token",
     ],
 )
 def test_names_that_hold_secrets(name: str):
@@ -65,7 +76,20 @@ def test_names_that_hold_secrets(name: str):
 
 
 @pytest.mark.parametrize(
-    "name", ["key", "tokens", "max_tokens", "keyboard", "name", "tokenizer", "author"]
+    "name",
+    [
+        "key",
+        "tokens",
+        "max_tokens",
+        "keyboard",
+        "name",
+        "tokenizer",
+        "author",
+        "nextPageToken",
+        "cost_per_token",
+        "eos_token",
+        "cookie_dough",
+    ],
 )
 def test_names_that_hold_none(name: str):
     assert not secret_name(name)
