@@ -67,6 +67,17 @@ apt_install() {
   "${root[@]}" "${quiet[@]}" install -y --no-install-recommends "$@" >/dev/null 2>&1
 }
 
+# The local model's wheel takes the OpenMP runtime for granted; a bare Debian lacks it.
+install_local_model() {
+  local loads='import ctypes; ctypes.CDLL("libgomp.so.1")'
+  if [ "$(uname)" = Linux ] && ! "$python" -c "$loads" 2>/dev/null \
+    && ! apt_install libgomp1; then
+    say "The local model needs libgomp.so.1 (Debian: libgomp1, Fedora: libgomp)."
+    return 1
+  fi
+  .venv/bin/bread local install >&2
+}
+
 # Sets BREAD_CHROMIUM to a browser's path, or to nothing when none can be had.
 find_chromium() {
   local names=(chromium chromium-browser google-chrome google-chrome-stable)

@@ -12,6 +12,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import re
 import secrets
 import subprocess
 import sys
@@ -28,6 +29,8 @@ _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
 _ON_WINDOWS = ("SYSTEMROOT", "TEMP", "USERPROFILE")
 _START_SECONDS = 120.0
 _CLOSE_SECONDS = 5.0
+_MISSING_LIBRARY = re.compile(r"(\S+\.so[.\d]*): cannot open shared object file")
+_INSTALL = {"libgomp.so.1": "apt-get install libgomp1 (dnf: libgomp), then run again"}
 _STDERR_LINES = 3
 
 
@@ -156,11 +159,18 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 def _failed(evidence: str) -> BreadError:
     lines = [line.strip() for line in evidence.splitlines() if line.strip()]
+    missing = _MISSING_LIBRARY.search(evidence)
+    if missing is not None:
+        why = f"this system has no {missing[1]}, which xllamacpp needs."
+        do = _INSTALL.get(missing[1], f"install {missing[1]}, then run again")
+    else:
+        why = " | ".join(lines[-_STDERR_LINES:])
+        do = "bread local check, then run again"
     return BreadError(
         "The local model did not start.",
         code="LOCAL_FAILED",
-        why=" | ".join(lines[-_STDERR_LINES:]) or "its process ended without a word.",
-        do="bread local check, then run again",
+        why=why or "its process ended without a word.",
+        do=do,
         retryable=False,
     )
 

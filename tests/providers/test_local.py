@@ -278,6 +278,21 @@ async def test_a_file_that_holds_no_model_is_one_clear_error(
     assert fault.why
 
 
+async def test_a_library_the_system_lacks_is_named_with_what_installs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    lacks = "libgomp.so.1: cannot open shared object file: No such file or directory"
+    (tmp_path / "xllamacpp.py").write_text(f"raise ImportError({lacks!r})\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    model = Local()
+    _, fault = await play_to_fault(model)
+    await model.aclose()
+    assert isinstance(fault, BreadError)
+    assert fault.code == "LOCAL_FAILED"
+    assert fault.why == "this system has no libgomp.so.1, which xllamacpp needs."
+    assert fault.do == "apt-get install libgomp1 (dnf: libgomp), then run again"
+
+
 async def test_another_name_needs_a_file_of_its_own():
     _, fault = await play_to_fault(Local("large"))
     assert isinstance(fault, BreadError)
