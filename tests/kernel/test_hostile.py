@@ -126,6 +126,48 @@ def test_no_part_of_a_key_is_in_anything_that_is_sent_to_the_page(
     assert KEY[:8] not in repr(told)
 
 
+def test_nested_secrets_reach_neither_page_nor_picture_and_survive_an_edit(
+    page: Kernel,
+):
+    page.ok(
+        "sent = []\n"
+        "@tool\n"
+        "def send(headers: dict[str, str], parts: list[dict[str, str]],\n"
+        "    private_key: str, text: str) -> dict:\n"
+        "    sent.append([headers, parts, private_key, text])\n"
+        "    return {'echo': [{'headers': headers}]}\n"
+        "args = {'headers': {'Authorization': 'Bearer CANARY'}, 'text': 'a',\n"
+        "    'parts': [{'apiKey': 'CANARY'}, {'cookie': 's=CANARY'}],\n"
+        "    'private_key': 'CANARY'}\n"
+        "call = {'name': 'tool_send', 'args': args}\n"
+        "courier = Agent(model=Scripted([{'calls': [call]}, 'ok'] * 2), tools=[send],\n"
+        "    permissions=Permissions(ask=['tool:send']))"
+    )
+    for edit in (False, True):
+        cell = page.start("%%bread courier\nhi")
+        view = page.view(page.card(cell))
+        form = view.form()
+        page.finish(cell)
+        answer: dict[str, object] = {"approved": True}
+        if edit:
+            fields = {f["path"][1:]: f.get("value") for f in form["fields"]}
+            answer["args"] = {**fields, "text": "b"}
+        action = view.answer(form, answer)
+        assert view.result(action)["ok"], view.result(action)
+        view.state("finished")
+        page.run("%bread show last", watched=False)
+    page.run("%bread pending")
+    told = [m["content"] for m in page.messages if m["msg_type"] != "execute_input"]
+    assert "CANARY" not in repr(told)
+    secrets = [
+        {"Authorization": "Bearer CANARY"},
+        [{"apiKey": "CANARY"}, {"cookie": "s=CANARY"}],
+        "CANARY",
+    ]
+    seen = json.loads(page.ok("import json; print(json.dumps(sent))").stdout)
+    assert seen == [[*secrets, "a"], [*secrets, "b"]]
+
+
 def test_an_interrupt_in_a_long_run_is_followed_by_one_last_crumb(page: Kernel):
     page.ok(
         "did, crumbs, over = [], [], threading.Event()\n"
