@@ -64,9 +64,10 @@ class Journal:
             **changes,
         }
         fresh = self.history[self._stored :]
+        lease = self.scope.kit.owner.due()
         mine: list[Step] = [
             Claim(RunRow, self.row.id, {"fence": self.row.fence}, change),
-            *_lease_step(self.scope),
+            *([] if lease is None else [Put(lease)]),
             *message_steps(self.row.session_id, self._stored, fresh),
         ]
         work = store_crumbs(self.scope, mine, steps)
@@ -75,6 +76,7 @@ class Journal:
         if results is None:
             kept.forget(self.row.session_id)
             raise _lost(self.row)
+        self.scope.kit.owner.kept(lease)
         if fresh:
             self._stored += len(fresh)
             kept.keep(self.row.session_id, self.history, self._stored)
@@ -130,11 +132,6 @@ async def store_crumbs(
         if taken < entries[0].seq:
             return None
     return None
-
-
-def _lease_step(scope: Scope) -> list[Step]:
-    lease = scope.kit.owner.due()
-    return [] if lease is None else [Put(lease)]
 
 
 def message_steps(session_id: str, stored: int, fresh: Sequence[Message]) -> list[Step]:

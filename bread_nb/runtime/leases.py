@@ -33,13 +33,20 @@ class Owner:
         return self._current().id
 
     def due(self) -> Lease | None:
-        """The lease to be stored now, when it is new or has not been renewed lately."""
+        """The lease to be stored now, when it is new or has not been renewed lately.
+
+        It stays due until it is `kept`: a commit that is refused stores no lease.
+        """
         lease = self._current()
         now = now_ms()
         if now - lease.beat_at < _BEAT_MS:
             return None
-        self._lease = lease.model_copy(update={"beat_at": now})
-        return self._lease
+        return lease.model_copy(update={"beat_at": now})
+
+    def kept(self, lease: Lease | None) -> None:
+        """Know that a lease that was due is stored."""
+        if lease is not None:
+            self._lease = lease
 
     def _current(self) -> Lease:
         if self._lease is None or self._lease.pid != os.getpid():

@@ -180,7 +180,8 @@ async def _prepare(reply: Reply, scope: Scope) -> _Settlement | None:
     answer = read_answer(checkpoint, reply.answer, toolbox)
     call = await scope.store.get(Call, checkpoint.call)
     if call is None or call.status != "waiting":
-        raise not_open(checkpoint.id, checkpoint)
+        now = await scope.store.get(Checkpoint, checkpoint.id)
+        raise not_open(checkpoint.id, now)
     match answer:
         case Refuse(reason=reason, declined=declined):
             text = refusal_text(reason, "declined" if declined else "rejected")
@@ -254,9 +255,12 @@ async def _claim(settlement: _Settlement, scope: Scope) -> None:
     else:
         steps += [Claim(Call, call.id, {"status": "waiting"}, {}), Put(call)]
         steps.append(Claim(RunRow, call.run_id, {}, {"denials": 0}))
+    if lease := scope.kit.owner.due():
+        steps.append(Put(lease))
     if await scope.store.atomic(*steps) is None:
         now = await scope.store.get(Checkpoint, checkpoint.id)
         raise not_open(checkpoint.id, now)
+    scope.kit.owner.kept(lease)
     scope.emit(
         HumanResumed,
         checkpoint_id=checkpoint.id,

@@ -212,6 +212,7 @@ async def _store_start(
         if start.definition is not None:
             steps.append(Put(start.definition))
         if await store_crumbs(scope, steps, ()) is not None:
+            scope.kit.owner.kept(lease)
             return named
         await _explain(scope, session)
         counter = await scope.store.get(Counter, f"runs/{row.agent_id}")

@@ -1,0 +1,90 @@
+"""A process that works on a run is known to be alive from its first commit on."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
+
+import pytest
+import pytest_asyncio
+from fixtures.journey import within
+
+from bread_nb import Agent, Bread, BreadError, Finished, Permissions, Scripted, tool
+from bread_nb.stores.in_memory import InMemoryStore
+
+
+@dataclass
+class Shop:
+    """Processes on one store, all with a baker whose oven can be held shut."""
+
+    store: InMemoryStore = field(default_factory=InMemoryStore)
+    opened: list[Bread] = field(default_factory=list[Bread])
+    baked: list[str] = field(default_factory=list[str])
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def process(self, *, ask: bool = False) -> Bread:
+        """Another process: a Bread with an owner of its own."""
+
+        @tool
+        async def bake(loaf: str) -> str:
+            """Bake."""
+            self.baked.append(loaf)
+            self.begun.set()
+            await self.go.wait()
+            return loaf
+
+        turns = [{"calls": [{"name": "tool_bake", "args": {"loaf": "rye"}}]}, "done"]
+        baker = Agent(
+            model=Scripted(turns, by="history"),
+            tools=[bake],
+            permissions=Permissions(ask=["tool:bake"] if ask else []),
+        )
+        self.opened.append(Bread({"baker": baker}, store=self.store))
+        return self.opened[-1]
+
+
+@pytest_asyncio.fixture
+async def shop() -> AsyncGenerator[Shop]:
+    shop = Shop()
+    yield shop
+    shop.go.set()
+    for bread in shop.opened:
+        await within(bread.close())
+
+
+async def test_a_run_whose_number_was_taken_at_first_is_not_up_for_grabs(shop: Shop):
+    first, second, third = (shop.process() for _ in range(3))
+    shop.go.set()
+    await within(first.run("baker", "go"))
+    shop.go.clear()
+    shop.begun.clear()
+    run = second.run("baker", "go")
+    await within(shop.begun.wait())
+    assert await third.interrupted() == []
+    assert await third.recover() == []
+    shop.go.set()
+    assert isinstance(await within(run), Finished)
+    assert shop.baked == ["rye", "rye"]
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_an_approved_call_under_way_elsewhere_is_not_up_for_grabs(
+    shop: Shop, late: bool
+):
+    first, second, third = (shop.process(ask=True) for _ in range(3))
+    asked = await within(first.run("baker", "go"))
+    if late:
+        other = await within(first.run("baker", "go"))
+        await within(first.resume(other.only, {"approved": False}))
+        with pytest.raises(BreadError):
+            await within(second.resume(other.only, {"approved": True}))
+    run = second.resume(asked.only, {"approved": True})
+    await within(shop.begun.wait())
+    assert await third.interrupted() == []
+    with pytest.raises(BreadError) as caught:
+        await within(third.resume(asked.only, {"approved": True}))
+    assert caught.value.code == "CHECKPOINT_NOT_FOUND"
+    assert "Approved" in caught.value.why
+    shop.go.set()
+    assert isinstance(await within(run), Finished)
+    assert shop.baked == ["rye"]
