@@ -284,7 +284,9 @@ async def test_a_library_the_system_lacks_is_named_with_what_installs_it(
     lacks = "libgomp.so.1: cannot open shared object file: No such file or directory"
     (tmp_path / "xllamacpp.py").write_text(f"raise ImportError({lacks!r})\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    model = Local()
+    (tmp_path / "mine.gguf").write_bytes(b"never read")
+    monkeypatch.setenv("BREAD_LOCAL_MODEL", str(tmp_path / "mine.gguf"))
+    model = Local("mine")
     _, fault = await play_to_fault(model)
     await model.aclose()
     assert isinstance(fault, BreadError)
