@@ -283,7 +283,7 @@ async def test_a_library_the_system_lacks_is_named_with_what_installs_it(
 ):
     lacks = "libgomp.so.1: cannot open shared object file: No such file or directory"
     (tmp_path / "xllamacpp.py").write_text(f"raise ImportError({lacks!r})\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "mine.gguf").write_bytes(b"never read")
     monkeypatch.setenv("BREAD_LOCAL_MODEL", str(tmp_path / "mine.gguf"))
     model = Local("mine")
