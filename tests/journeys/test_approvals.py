@@ -282,17 +282,21 @@ async def test_an_answer_to_another_form_is_refused_and_the_call_waits(
     assert shop.paid == [{"euros": 5, "to": "mill"}]
 
 
+@pytest.mark.parametrize("changed", [(Call,), (Checkpoint,), (Call, Checkpoint)])
 async def test_consent_is_for_the_arguments_that_were_asked_for(
-    make_bread: MakeBread,
+    make_bread: MakeBread, changed: tuple[type[Call | Checkpoint], ...]
 ):
     shop = Shop(make_bread)
     question = await shop.asks()
-    [kept] = await shop.bread.store.query(Call, {"run_id": question.run_id})
-    await shop.bread.store.put(kept.model_copy(update={"args": {"euros": 5000}}))
+    for kind in changed:
+        [kept] = await shop.bread.store.query(kind, {"run_id": question.run_id})
+        await shop.bread.store.put(kept.model_copy(update={"args": {"euros": 5000}}))
+    consent = {"approved": True, "shown": question.shown}
     with pytest.raises(BreadError) as caught:
-        await within(shop.bread.resume(question.checkpoint_id, {"approved": True}))
+        await within(shop.bread.resume(question.checkpoint_id, consent))
     assert (caught.value.code, shop.paid) == ("FORM_CHANGED", [])
-    assert await shop.bread.pending() == [question]
+    [waits] = await shop.bread.pending()
+    assert waits.checkpoint_id == question.checkpoint_id
 
 
 async def test_a_question_holds_what_the_hooks_left_and_they_run_no_more(

@@ -309,6 +309,7 @@ async def test_carrying_on_after_a_cancel_in_the_only_tool(make_bread: MakeBread
         ("user", "carry on"),
     ]
     assert results(second) == {"call_1_1": "cancelled by user"}
+    assert second.messages[2].parts[0].failed
     assert kneaded == [3]
 
 

@@ -8,7 +8,9 @@ from fixtures.journey import call, calls, finished, types, waiting, within
 from journeys.conftest import MakeBread
 
 from bread_nb import Agent, Scripted, human_tool
-from bread_nb.crumbs import Crumb, HumanRequired
+from bread_nb.a2ui.picture import picture
+from bread_nb.crumbs import Crumb, HumanRequired, to_wire
+from bread_nb.stores.store import Entry
 
 
 def baker(*turns: object) -> Agent:
@@ -161,3 +163,21 @@ async def test_a_slow_listener_does_not_hold_up_the_run_but_the_closing(
     go_on.set()
     await within(closing)
     assert sorted(heard) == sorted(types(run.crumbs))
+
+
+async def test_a_crumb_of_a_later_version_is_read_and_shown_with_the_rest(
+    make_bread: MakeBread,
+):
+    bread = make_bread({"baker": baker("Bread.")})
+    run = bread.run("baker", "go")
+    await finished(bread, run)
+    name = f"crumbs/{run.id}"
+    last = (await bread.store.read(name))[-1]
+    assert isinstance(last.value, dict)
+    news = {**last.value, "type": "weather:report", "wind": [3], "seq": last.seq + 1}
+    more = {**last.value, "humidity": {"air": 40}, "seq": last.seq + 2}
+    entries = [Entry(last.seq + 1, news), Entry(last.seq + 2, more)]
+    await bread.store.append(name, entries)
+    kept = await bread.crumbs("last")
+    assert [to_wire(crumb) for crumb in kept[-2:]] == [news, more]
+    assert "baker finished" in picture(kept).plain

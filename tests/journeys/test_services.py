@@ -24,6 +24,7 @@ from fixtures.wire import (
 from journeys.conftest import MakeBread
 
 from bread_nb import Agent, ErrorHandling, Finished, Permissions, RetryPolicy, tool
+from bread_nb.messages import Usage
 from bread_nb.providers.anthropic import Anthropic
 from bread_nb.providers.model import ChatModel, Model
 from bread_nb.providers.openai import OpenAI
@@ -319,3 +320,31 @@ async def test_what_a_call_leaves_out_has_its_default(
     assert "strict" not in shown
     schema = shown["parameters"] if oven is chat else shown["input_schema"]
     assert schema["required"] == ["temp"]
+
+
+@both
+async def test_a_run_counts_the_same_tokens_streamed_or_whole(
+    make_bread: MakeBread, oven: Oven
+):
+    if oven is chat:
+        usage = {"prompt_tokens": 40, "completion_tokens": 21}
+        growing = [usage | {"completion_tokens": number} for number in (2, 9, 21)]
+        pieces = [chunk({"content": "ok"}, usage=used) for used in growing]
+        ending = {"choices": [], "usage": usage}
+        body = sse({"choices": []}, *pieces, chunk(finish_reason="stop"), ending)
+        message = {"role": "assistant", "content": "okokok"}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        whole: dict[str, Any] = {"choices": [choice], "usage": usage}
+    else:
+        first = start(input_tokens=40, output_tokens=2)
+        growing = [stop("end_turn", output_tokens=number) for number in (9, 21)]
+        body = messages(first, *text_block(0, "okokok"), growing[0][0], *growing[1])
+        text = {"type": "text", "text": "okokok"}
+        whole = {"type": "message", "content": [text], "stop_reason": "end_turn"}
+        whole["usage"] = {"input_tokens": 40, "output_tokens": 21}
+    async with kitchen(oven, Reply([body]), Reply.json(whole)) as (_, agent):
+        bread = make_bread({"baker": agent})
+        ends = [await finished(bread, bread.run("baker", "go")) for _ in range(2)]
+    assert [(end.text, end.usage) for end in ends] == [
+        ("okokok", Usage(input=40, output=21))
+    ] * 2

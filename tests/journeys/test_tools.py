@@ -1,6 +1,7 @@
 """Tools at work: their manners, their context, their results, their faults."""
 
 import asyncio
+import gc
 import itertools
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -81,7 +82,7 @@ async def test_calls_of_one_turn_run_at_once_and_answer_in_call_order(
 
 
 async def test_one_of_several_that_raises_leaves_its_siblings_alone(
-    make_bread: MakeBread,
+    make_bread: MakeBread, caplog: pytest.LogCaptureFixture
 ):
     gone = asyncio.Event()
 
@@ -90,7 +91,7 @@ async def test_one_of_several_that_raises_leaves_its_siblings_alone(
         """Bake."""
         if name == "bad":
             gone.set()
-            raise ValueError
+            raise ValueError("")
         await within(gone.wait())
         return name
 
@@ -104,6 +105,8 @@ async def test_one_of_several_that_raises_leaves_its_siblings_alone(
     assert (told["a"], told["c"]) == ("a", "c")
     assert told["bad"].startswith("bake raised ValueError.")
     assert asyncio.all_tasks() == before
+    gc.collect()
+    assert caplog.records == []
 
 
 async def test_an_unknown_tool_beside_a_good_one(make_bread: MakeBread):

@@ -286,6 +286,11 @@ def test_awaiting_and_waiting_work_in_plain_cells(page: Kernel):
         "await ask()"
     )
     assert inside.plain == ["'Bread is **good**.'"]
+    blocking = page.ok(
+        "async def hold():\n    return bread.run('writer', 'hi').result().text\n"
+        "await hold()"
+    )
+    assert blocking.plain == inside.plain
 
 
 def test_a_run_as_the_last_expression_shows_itself(page: Kernel):
