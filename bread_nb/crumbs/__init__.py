@@ -2,30 +2,16 @@
 
 A crumb tells; it never decides. The types and fields are bread's, the wire form is
 JSON in camelCase. `from_wire(to_wire(crumb)) == crumb` for every type; a type this
-version does not know is kept as an `UnknownCrumb`.
+version does not know is kept as an `UnknownCrumb`. The crumbs of compositions are
+loaded when they are first used.
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from bread_nb.crumbs.codec import from_wire, to_wire
-from bread_nb.crumbs.compositions import (
-    ContextFold,
-    ContextRestore,
-    EvalVerdict,
-    IterationEnd,
-    IterationStart,
-    LoopEnd,
-    LoopStart,
-    NodeEnd,
-    NodeStart,
-    PlanCreated,
-    ScheduleFired,
-    SkillLoaded,
-    StepEnd,
-    StepStart,
-    SubagentEnd,
-    SubagentStart,
-    TaskEnd,
-    TaskStart,
-)
 from bread_nb.crumbs.crumb import Crumb, ErrorInfo, UnknownCrumb
 from bread_nb.crumbs.turns import (
     BudgetWarn,
@@ -49,6 +35,28 @@ from bread_nb.crumbs.turns import (
     ToolPartial,
     ToolReturned,
 )
+
+if TYPE_CHECKING:
+    from bread_nb.crumbs.compositions import (
+        ContextFold,
+        ContextRestore,
+        EvalVerdict,
+        IterationEnd,
+        IterationStart,
+        LoopEnd,
+        LoopStart,
+        NodeEnd,
+        NodeStart,
+        PlanCreated,
+        ScheduleFired,
+        SkillLoaded,
+        StepEnd,
+        StepStart,
+        SubagentEnd,
+        SubagentStart,
+        TaskEnd,
+        TaskStart,
+    )
 
 __all__ = [
     "BudgetWarn",
@@ -95,3 +103,9 @@ __all__ = [
     "from_wire",
     "to_wire",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return getattr(import_module("bread_nb.crumbs.compositions"), name)
+    raise AttributeError(f"module 'bread_nb.crumbs' has no attribute {name!r}")

@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
+from functools import cache
+from importlib import import_module
 from operator import attrgetter
+from types import ModuleType
 from typing import Any, cast
 
 from pydantic import JsonValue
 
 from bread_nb.base.wire import camel
-from bread_nb.crumbs import compositions, turns
+from bread_nb.crumbs import turns
 from bread_nb.crumbs.crumb import Crumb, ErrorInfo, UnknownCrumb
 from bread_nb.errors import BreadError
 
 __all__ = ["from_wire", "to_wire"]
 
-_TYPES: dict[str, type[Crumb]] = {
-    kind.type: kind
-    for module in (turns, compositions)
-    for kind in vars(module).values()
-    if isinstance(kind, type) and issubclass(kind, Crumb) and kind.type
-}
+
+def _types_in(module: ModuleType) -> dict[str, type[Crumb]]:
+    kinds = (kind for kind in vars(module).values() if isinstance(kind, type))
+    return {kind.type: kind for kind in kinds if issubclass(kind, Crumb) and kind.type}
+
+
+_TURNS = _types_in(turns)
+
+
+@cache
+def _compositions() -> dict[str, type[Crumb]]:
+    return _types_in(import_module("bread_nb.crumbs.compositions"))
 
 
 class _Form:
@@ -44,12 +53,14 @@ class _Form:
         self.values: Callable[[Crumb], tuple[object, ...]] = attrgetter(*names)
 
 
-_FORMS = {kind: _Form(kind) for kind in [*_TYPES.values(), UnknownCrumb]}
+@cache
+def _form(kind: type[Crumb]) -> _Form:
+    return _Form(kind)
 
 
 def to_wire(crumb: Crumb) -> dict[str, JsonValue]:
     """A crumb as plain JSON: camelCase, optional fields left out when unset."""
-    form = _FORMS[type(crumb)]
+    form = _form(type(crumb))
     out: dict[str, Any] = dict(zip(form.keys, form.values(crumb), strict=True))
     for key in form.optional:
         if out[key] is None:
@@ -86,9 +97,9 @@ def from_wire(value: Mapping[str, JsonValue]) -> Crumb:
     name = rest.pop("type", None)
     if not isinstance(name, str) or "runId" not in rest or "agentId" not in rest:
         raise _undecodable(value)
-    kind = _TYPES.get(name, UnknownCrumb)
+    kind = _TURNS.get(name) or _compositions().get(name, UnknownCrumb)
     known: dict[str, Any] = {}
-    for attribute, key in _FORMS[kind].fields:
+    for attribute, key in _form(kind).fields:
         if key in rest:
             known[attribute] = rest.pop(key)
     if kind is UnknownCrumb:

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SubagentStart(Crumb):
     """A delegated run began."""
 
@@ -42,7 +42,7 @@ class SubagentStart(Crumb):
     skill: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SubagentEnd(Crumb):
     """A delegated run ended."""
 
@@ -53,7 +53,7 @@ class SubagentEnd(Crumb):
     duration_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StepStart(Crumb):
     """A pipeline step began."""
 
@@ -62,7 +62,7 @@ class StepStart(Crumb):
     step_index: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class StepEnd(Crumb):
     """A pipeline step ended."""
 
@@ -72,7 +72,7 @@ class StepEnd(Crumb):
     output: JsonValue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LoopStart(Crumb):
     """An agent-driven loop began."""
 
@@ -82,7 +82,7 @@ class LoopStart(Crumb):
     max_iterations: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IterationStart(Crumb):
     """A round of a loop began."""
 
@@ -91,7 +91,7 @@ class IterationStart(Crumb):
     iteration: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IterationEnd(Crumb):
     """A round of a loop ended."""
 
@@ -101,7 +101,7 @@ class IterationEnd(Crumb):
     output: JsonValue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class LoopEnd(Crumb):
     """A loop ended."""
 
@@ -112,7 +112,7 @@ class LoopEnd(Crumb):
     result: JsonValue = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TaskStart(Crumb):
     """A registered one-shot began."""
 
@@ -122,7 +122,7 @@ class TaskStart(Crumb):
     model: JsonValue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TaskEnd(Crumb):
     """A registered one-shot ended."""
 
@@ -135,7 +135,7 @@ class TaskEnd(Crumb):
     error: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ContextFold(Crumb):
     """A stretch of the transcript was folded out of what the model reads."""
 
@@ -145,7 +145,7 @@ class ContextFold(Crumb):
     summary: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ContextRestore(Crumb):
     """A folded stretch came back."""
 
@@ -154,7 +154,7 @@ class ContextRestore(Crumb):
     messages: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class PlanCreated(Crumb):
     """A plan of steps was made."""
 
@@ -163,7 +163,7 @@ class PlanCreated(Crumb):
     steps: list[JsonValue]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NodeStart(Crumb):
     """A node of a recursion began."""
 
@@ -173,7 +173,7 @@ class NodeStart(Crumb):
     depth: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class NodeEnd(Crumb):
     """A node of a recursion ended."""
 
@@ -184,7 +184,7 @@ class NodeEnd(Crumb):
     blocker: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class EvalVerdict(Crumb):
     """A judge graded work."""
 
@@ -194,7 +194,7 @@ class EvalVerdict(Crumb):
     critique: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ScheduleFired(Crumb):
     """A due job was started."""
 
@@ -203,7 +203,7 @@ class ScheduleFired(Crumb):
     target: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class SkillLoaded(Crumb):
     """A skill's text and tools were unlocked."""
 

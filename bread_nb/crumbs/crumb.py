@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 from pydantic import JsonValue
@@ -61,12 +61,13 @@ def _nothing() -> dict[str, JsonValue]:
     return {}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Crumb:
     """The fields all crumbs share. `seq` numbers a run's crumbs from 1.
 
     A text or reasoning delta carries the number of the crumb before it and does not
-    count; the log keeps deltas joined, with numbers of their own.
+    count; the log keeps deltas joined, with numbers of their own. Comparing and showing
+    are written once here: making them for each type took half of the import.
     """
 
     type: ClassVar[str] = ""
@@ -77,8 +78,20 @@ class Crumb:
     seq: int | None = None
     extra: Mapping[str, JsonValue] = field(default_factory=_nothing)
 
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        names = [each.name for each in fields(self)]
+        return all(getattr(self, name) == getattr(other, name) for name in names)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        told = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self))
+        return f"{type(self).__name__}({', '.join(told)})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class UnknownCrumb(Crumb):
     """A crumb of a newer version, kept as it came."""
 

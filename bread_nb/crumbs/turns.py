@@ -35,7 +35,7 @@ __all__ = [
 HumanKind = Literal["input", "approval", "outcome", "halt"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RunStart(Crumb):
     """A run began; `input` is what the before-hooks left."""
 
@@ -46,7 +46,7 @@ class RunStart(Crumb):
     steps: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RunEnd(Crumb):
     """A run ended; with a `stop_reason` it ended at a bound."""
 
@@ -58,7 +58,7 @@ class RunEnd(Crumb):
     note: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class RunFailed(Crumb):
     """A run ended in an error."""
 
@@ -66,7 +66,7 @@ class RunFailed(Crumb):
     error: ErrorInfo
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class TextDelta(Crumb):
     """A piece of the answer."""
 
@@ -74,7 +74,7 @@ class TextDelta(Crumb):
     delta: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ReasoningDelta(Crumb):
     """A piece of what the model thinks."""
 
@@ -82,7 +82,7 @@ class ReasoningDelta(Crumb):
     delta: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class FileGenerated(Crumb):
     """A file was made and stored."""
 
@@ -92,7 +92,7 @@ class FileGenerated(Crumb):
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ToolInputStart(Crumb):
     """The model began to write the arguments of a call."""
 
@@ -101,7 +101,7 @@ class ToolInputStart(Crumb):
     tool_name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ToolInputDelta(Crumb):
     """A piece of a call's arguments."""
 
@@ -110,7 +110,7 @@ class ToolInputDelta(Crumb):
     delta: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ToolInputEnd(Crumb):
     """The arguments of a call are written."""
 
@@ -118,7 +118,7 @@ class ToolInputEnd(Crumb):
     tool_call_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ToolCalled(Crumb):
     """A tool starts, with the arguments the hooks left."""
 
@@ -128,7 +128,7 @@ class ToolCalled(Crumb):
     args: JsonValue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ToolReturned(Crumb):
     """A tool returned."""
 
@@ -139,7 +139,7 @@ class ToolReturned(Crumb):
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ToolPartial(Crumb):
     """A tool tells of its progress."""
 
@@ -149,7 +149,7 @@ class ToolPartial(Crumb):
     result: JsonValue
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ToolFailed(Crumb):
     """A call failed, was refused or was cut short; the model is told."""
 
@@ -160,7 +160,7 @@ class ToolFailed(Crumb):
     duration_ms: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class HumanRequired(Crumb):
     """A call waits for a person.
 
@@ -181,7 +181,7 @@ class HumanRequired(Crumb):
     handle: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class HumanResumed(Crumb):
     """A person (or an expiry, or the end of the run) settled a checkpoint."""
 
@@ -191,7 +191,7 @@ class HumanResumed(Crumb):
     kind: HumanKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GateDecided(Crumb):
     """The gate refused or asked; `rule` and `reason` say why."""
 
@@ -203,7 +203,7 @@ class GateDecided(Crumb):
     tool_call_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class GateHalted(Crumb):
     """A rule ended the run."""
 
@@ -214,7 +214,7 @@ class GateHalted(Crumb):
     cap: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class BudgetWarn(Crumb):
     """A budget is nearly spent."""
 
@@ -224,7 +224,7 @@ class BudgetWarn(Crumb):
     cap: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ModelUsed(Crumb):
     """One model call ended; `cost` is unknown when None, never 0 by default."""
 
@@ -239,7 +239,7 @@ class ModelUsed(Crumb):
     kind: str = "turn"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ModelRetry(Crumb):
     """A model call is tried again; text of the failed try is withdrawn."""
 

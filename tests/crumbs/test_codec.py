@@ -21,7 +21,7 @@ from bread_nb.crumbs import (
 KINDS = sorted(
     (
         kind
-        for kind in vars(bread_nb.crumbs).values()
+        for kind in (getattr(bread_nb.crumbs, name) for name in bread_nb.crumbs.__all__)
         if isinstance(kind, type) and issubclass(kind, Crumb) and kind.type
     ),
     key=lambda kind: kind.type,
