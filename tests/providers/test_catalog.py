@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from fixtures.model_play import ask, play, play_to_fault, text_of
 from fixtures.model_server import ModelServer, Reply
+from fixtures.more_wire import answered, lines, ndjson, told
 from fixtures.wire import messages, said, start, stop, text_block
 
 from bread_nb.errors import BreadError
@@ -51,7 +52,10 @@ async def test_nothing_is_looked_up_before_a_live_call():
     assert (model.name, model.free) == ("nobody:knows", False)
     fault = await fault_of(model)
     assert fault.code == "UNKNOWN_PROVIDER"
-    assert fault.why == "the providers are anthropic, local, openai, scripted."
+    assert fault.why == (
+        "the providers are anthropic, gemini, local, ollama, openai, responses, "
+        "scripted."
+    )
 
 
 async def test_a_mistyped_provider_gets_a_suggestion():
@@ -60,7 +64,7 @@ async def test_a_mistyped_provider_gets_a_suggestion():
     assert fault.do == "did you mean anthropic:…?"
 
 
-@pytest.mark.parametrize("name", ["gemini", "ollama", "clipipe"])
+@pytest.mark.parametrize("name", ["clipipe"])
 async def test_providers_to_come_say_that_they_are_not_there_yet(name: str):
     fault = await fault_of(resolve(f"{name}:x"))
     assert (fault.code, fault.what) == (
@@ -81,9 +85,12 @@ async def test_the_agents_providers_come_before_the_projects_and_the_built_in():
     assert text_of(await play(resolve("oven:7", {}, project))) == "project 7"
     assert known_providers(agent, project) == [
         "anthropic",
+        "gemini",
         "local",
+        "ollama",
         "openai",
         "oven",
+        "responses",
         "scripted",
     ]
 
@@ -125,11 +132,9 @@ async def test_an_address_for_a_factory_is_refused_and_never_ignored():
 
 
 def test_what_costs_nothing_is_known_before_it_is_made():
-    assert [resolve(name).free for name in ("local:x", "scripted:x", "openai:x")] == [
-        True,
-        True,
-        False,
-    ]
+    free, paid = ("local:x", "scripted:x", "ollama:x"), ("openai:x", "gemini:x")
+    assert all(resolve(name).free for name in free)
+    assert not any(resolve(name).free for name in paid)
     assert not resolve("local:x", {"local": answering("x")}).free
 
 
@@ -142,12 +147,25 @@ async def test_a_script_in_a_file_is_a_model(tmp_path: Path):
 
 
 async def test_built_in_dialects_are_made_of_the_description():
-    async with ModelServer(Reply([said("ok")]), Reply([OK])) as server:
-        for name in ("openai:a", "anthropic:b"):
+    replies = {
+        "openai:a": Reply([said("ok")]),
+        "anthropic:a": Reply([OK]),
+        "responses:a": Reply([answered("ok")]),
+        "gemini:a": Reply([told("ok")]),
+        "ollama:a": ndjson(lines({"content": "ok"})),
+    }
+    async with ModelServer(*replies.values()) as server:
+        for name in replies:
             model = resolve(Model(name, base_url=server.url, api_key="made-up-key"))
             assert text_of(await play(model)) == "ok"
             await model.aclose()
-    assert [seen.body["model"] for seen in server.seen] == ["a", "b"]
+    assert [seen.path for seen in server.seen] == [
+        "/chat/completions",
+        "/v1/messages",
+        "/responses",
+        "/v1beta/models/a:streamGenerateContent?alt=sse",
+        "/api/chat",
+    ]
 
 
 async def test_a_catalog_makes_each_model_once_and_closes_them_together():
@@ -192,7 +210,7 @@ async def test_a_stream_left_early_is_closed_inside():
 @pytest.fixture
 def keyless(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     """An environment without keys, addresses and weights."""
-    for provider in ("ANTHROPIC", "OPENAI"):
+    for provider in ("ANTHROPIC", "OPENAI", "GEMINI", "OLLAMA"):
         monkeypatch.delenv(f"{provider}_API_KEY", raising=False)
         monkeypatch.delenv(f"{provider}_BASE_URL", raising=False)
     monkeypatch.delenv("BREAD_LOCAL_MODEL", raising=False)
@@ -200,16 +218,17 @@ def keyless(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPat
     return monkeypatch
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+@pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini", "responses"])
 async def test_a_missing_key_shows_both_ways_forward(
     provider: str, keyless: pytest.MonkeyPatch, tmp_path: Path
 ):
     (tmp_path / "any.gguf").touch()
     keyless.setenv("BREAD_LOCAL_MODEL", str(tmp_path / "any.gguf"))
     fault = await fault_of(resolve(f"{provider}:x"))
-    name = f"{provider.upper()}_API_KEY"
+    service = "openai" if provider == "responses" else provider
+    name = f"{service.upper()}_API_KEY"
     assert fault.code == "MODEL_KEY_MISSING"
-    assert fault.what == f"No key for {provider}."
+    assert fault.what == f"No key for {service}."
     assert fault.why == f"{name} is not set in this kernel."
     assert fault.do.startswith("set it and restart, or: ")
     assert fault.do.endswith("%%bread writer --model local:smollm2-135m")
