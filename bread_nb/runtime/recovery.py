@@ -126,7 +126,7 @@ async def take_over(kit: Kit, row: RunRow, **expect: JsonValue) -> RunRow | None
     }
     if expect.get("open") == 0:
         change["open"] = 1
-    guard = {"fence": row.fence, **expect}
+    guard = {"fence": row.fence, "status": row.status, **expect}
     if lease := kit.owner.due():
         await kit.store.put(lease)
     return await kit.store.claim(RunRow, row.id, guard, change)

@@ -1,8 +1,9 @@
 """A process that works on a run is known to be alive from its first commit on."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -50,6 +51,37 @@ async def shop() -> AsyncGenerator[Shop]:
     shop.go.set()
     for bread in shop.opened:
         await within(bread.close())
+
+
+class Stale(InMemoryStore):
+    """Shows the runs as they were, once something else has happened."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Awaitable[object] | None = None
+
+    async def query(self, *args: Any, **options: Any) -> Any:
+        found = await super().query(*args, **options)
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            await meanwhile
+        return found
+
+
+async def test_a_run_that_ended_meanwhile_is_not_taken_up_again():
+    store = Stale()
+    shop = Shop(store=store)
+    bread = shop.process()
+    run = bread.run("baker", "go")
+    await within(shop.begun.wait())
+    store.meanwhile = run
+    shop.go.set()
+    [again] = await within(bread.recover())
+    with pytest.raises(BreadError) as caught:
+        await within(again)
+    assert caught.value.code == "RUN_LOST"
+    assert (await bread.find_run(run.id)).status == "finished"
+    await within(bread.close())
 
 
 async def test_a_run_whose_number_was_taken_at_first_is_not_up_for_grabs(shop: Shop):
