@@ -282,7 +282,9 @@ async def test_a_library_the_system_lacks_is_named_with_what_installs_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     lacks = "libgomp.so.1: cannot open shared object file: No such file or directory"
-    (tmp_path / "xllamacpp.py").write_text(f"raise ImportError({lacks!r})\n")
+    package = tmp_path / "xllamacpp"
+    package.mkdir()
+    (package / "__init__.py").write_text(f"raise ImportError({lacks!r})\n")
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "mine.gguf").write_bytes(b"never read")
     monkeypatch.setenv("BREAD_LOCAL_MODEL", str(tmp_path / "mine.gguf"))
