@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import pytest
 import pytest_asyncio
@@ -11,6 +11,9 @@ from fixtures.journey import within
 
 from bread_nb import Agent, Bread, BreadError, Finished, Permissions, Scripted, tool
 from bread_nb.stores.in_memory import InMemoryStore
+from bread_nb.stores.store import Fields, Record
+
+R = TypeVar("R", bound=Record)
 
 
 @dataclass
@@ -60,8 +63,10 @@ class Stale(InMemoryStore):
         super().__init__()
         self.meanwhile: Awaitable[object] | None = None
 
-    async def query(self, *args: Any, **options: Any) -> Any:
-        found = await super().query(*args, **options)
+    async def query(
+        self, kind: type[R], where: Fields | None = None, **options: bool | int | None
+    ) -> list[R]:
+        found = await super().query(kind, where, **options)
         meanwhile, self.meanwhile = self.meanwhile, None
         if meanwhile is not None:
             await meanwhile
