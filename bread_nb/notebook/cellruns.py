@@ -205,6 +205,7 @@ def _discard(ask: _Ask, shown: Shown) -> None:
 
     async def end_and_start() -> None:
         await ask.bread.cancel(shown.run_id)
+        ask.stage.watch.vacate(shown, ask.cell)
         fresh = ask.stage.watch.start(ask.start())
         ask.stage.watch.open(fresh, ask.cell)
 

@@ -143,6 +143,12 @@ class Screen:
             self._card.show({})
         self.close()
 
+    def vacate(self) -> None:
+        """Empty both outputs."""
+        self.settle()
+        if self._picture.shown:
+            self._picture.show({})
+
     def close(self) -> None:
         """Close the widget; what is displayed stays as it is."""
         self.settled = True

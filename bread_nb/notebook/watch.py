@@ -117,6 +117,14 @@ class Watch:
         self._tend(shown, screen)
         return screen
 
+    def vacate(self, shown: Shown, cell: Cell) -> None:
+        """Empty what a cell holds of a run, for another run takes its place there."""
+        with shown.lock:
+            for screen in tuple(shown.screens):
+                if screen.cell.execution == cell.execution:
+                    shown.screens.remove(screen)
+                    screen.vacate()
+
     def follow(self, shown: Shown, run: Run) -> None:
         """Keep an eye on a run that goes on."""
         shown.run = run
