@@ -29,7 +29,7 @@ _INHERITED = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
 _ON_WINDOWS = ("SYSTEMROOT", "TEMP", "USERPROFILE")
 _START_SECONDS = 120.0
 _CLOSE_SECONDS = 5.0
-_MISSING_LIBRARY = re.compile(r"(\S+\.so[.\d]*): cannot open shared object file")
+_MISSING_LIBRARY = re.compile(r"([\w+.-]+\.so[.\d]*): cannot open shared object")
 _INSTALL = {"libgomp.so.1": "apt-get install libgomp1 (dnf: libgomp), then run again"}
 _STDERR_LINES = 3
 
