@@ -300,7 +300,6 @@ def test_discarding_ends_what_waits_and_runs_again(page: Kernel, project: Path):
     view.form()
     page.finish(again)
     assert view.result(view.act("discard"))["ok"] is True
-    view.state("stopped")
     fresh = page.wait(lambda: page.cards(again)[1:], "the new card")[0]
     new = page.view(fresh)
     new.answer(new.form(), {"approved": True})
