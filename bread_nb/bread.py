@@ -9,16 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.crumbs import Crumb, HumanRequired, from_wire
 from bread_nb.errors import BreadError
 from bread_nb.governance.gate import Gate
 from bread_nb.project.config import BreadConfig, find_project, load_config, store_url
-from bread_nb.project.doctor import Finding, examine
 from bread_nb.project.loader import AgentFolder
 from bread_nb.project.roster import Member, Roster
 from bread_nb.providers.catalog import Catalog
@@ -36,6 +36,9 @@ from bread_nb.stores.blobs import BlobStore, FolderBlobs
 from bread_nb.stores.opening import open_store
 from bread_nb.stores.records import Definition, RunRow, crumb_log
 from bread_nb.stores.store import Store
+
+if TYPE_CHECKING:
+    from bread_nb.project.doctor import Finding
 
 __all__ = ["Bread"]
 
@@ -92,10 +95,8 @@ class Bread:
             or FolderBlobs(self.root / ".bread" / "blobs"),
             gate=Gate(),
             catalog=Catalog(self.config.providers),
-            hooks=(self.config.hooks,) if self.config.hooks else (),
-            credential_sources=(self.config.credentials,)
-            if self.config.credentials
-            else (),
+            hooks=tuple(filter(None, [self.config.hooks])),
+            credential_sources=tuple(filter(None, [self.config.credentials])),
             error_handling=self.config.error_handling,
             ask_timeout=self.config.ask_timeout,
         )
@@ -337,7 +338,8 @@ class Bread:
 
     async def doctor(self, agent: str | None = None) -> list[Finding]:
         """What is in order here and what is not, with the mend; it never raises."""
-        return await examine(self, agent)
+        found = import_module("bread_nb.project.doctor").examine(self, agent)
+        return await found
 
     async def close(self) -> None:
         """Cancel what works, wait for it, and let go of the store."""
