@@ -338,8 +338,7 @@ class Bread:
 
     async def doctor(self, agent: str | None = None) -> list[Finding]:
         """What is in order here and what is not, with the mend; it never raises."""
-        found = import_module("bread_nb.project.doctor").examine(self, agent)
-        return await found
+        return await import_module("bread_nb.project.doctor").examine(self, agent)
 
     async def close(self) -> None:
         """Cancel what works, wait for it, and let go of the store."""
