@@ -128,9 +128,22 @@ def _serve(ready: concurrent.futures.Future[asyncio.AbstractEventLoop]) -> None:
     asyncio.set_event_loop(loop)
     ready.set_result(loop)
     try:
-        loop.run_forever()
+        while not _served(loop):
+            continue
     finally:
         loop.close()
+
+
+def _served(loop: asyncio.AbstractEventLoop) -> bool:
+    """Whether the loop was stopped; an exit that somebody's code raises stops none.
+
+    Signals reach the main thread alone, so no exit raised here is the person's.
+    """
+    try:
+        loop.run_forever()
+    except (KeyboardInterrupt, SystemExit):
+        return False
+    return True
 
 
 async def _into(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
@@ -123,15 +124,18 @@ async def _call(hook: Hook, context: HookContext) -> HookResult:
     try:
         answer = hook(context)
         return await answer if inspect.isawaitable(answer) else answer
-    except SystemExit as error:
-        raise _exited() from error
+    except (SystemExit, KeyboardInterrupt) as error:
+        main = threading.current_thread() is threading.main_thread()
+        if main and isinstance(error, KeyboardInterrupt):
+            raise
+        raise _exited(type(error).__name__) from error
 
 
-def _exited() -> BreadError:
+def _exited(kind: str) -> BreadError:
     return BreadError(
         "A hook tried to end the process.",
         code="INVALID_HOOK_RESULT",
-        why="it raised SystemExit; only its run ends.",
+        why=f"it raised {kind}; only its run ends.",
         do="raise an error of your own, or return Fail(error) from on_error",
     )
 

@@ -40,14 +40,24 @@ async def invoke(
         keywords[tool.context_parameter] = context
     try:
         return await _by_manner(tool, keywords, context.cancelled, partial)
-    except (BreadError, KeyboardInterrupt, GeneratorExit):
+    except (BreadError, GeneratorExit):
         raise
+    except KeyboardInterrupt as error:
+        if _may_be_a_signal(tool):
+            raise
+        raise _tool_error(tool, error) from error
     except asyncio.CancelledError as error:
         if _cancelled_from_outside():
             raise
         raise _tool_error(tool, error) from error
     except BaseException as error:
         raise _tool_error(tool, error) from error
+
+
+def _may_be_a_signal(tool: Tool) -> bool:
+    """Whether the tool ran on the main thread, the only one that signals reach."""
+    main = threading.current_thread() is threading.main_thread()
+    return main and tool.manner in ("async", "async_steps")
 
 
 def _cancelled_from_outside() -> bool:

@@ -282,6 +282,17 @@ async def test_whatever_a_tool_raises_by_itself_is_a_failure_of_the_tool(
     assert type(error).__name__ in results(outcome)[ID]
 
 
+async def test_an_interrupt_on_a_tools_own_thread_is_a_failure(make_bread: MakeBread):
+    @tool
+    def burn() -> str:
+        """Burn."""
+        raise KeyboardInterrupt
+
+    bread = make_bread({"baker": one(burn)})
+    outcome = await finished(bread, bread.run("baker", "go"))
+    assert results(outcome)[ID].startswith("burn raised KeyboardInterrupt")
+
+
 async def test_progress_is_told_and_the_last_value_is_the_result(
     make_bread: MakeBread,
 ):

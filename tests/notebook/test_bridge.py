@@ -46,6 +46,18 @@ def test_what_the_work_raises_is_raised_here(engine: Engine):
         engine.call(fail)
 
 
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
+def test_an_exit_that_work_raises_leaves_the_thread_alive(
+    engine: Engine, kind: type[BaseException]
+):
+    async def leave() -> None:
+        raise kind
+
+    with pytest.raises(kind):
+        engine.submit(leave).result(5)
+    assert engine.submit(where).result(5)[0] == "bread-engine"
+
+
 def test_cancelled_work_is_done_only_when_it_has_ended(engine: Engine):
     ended: list[str] = []
     tasks: list[asyncio.Task[object]] = []
