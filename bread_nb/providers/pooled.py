@@ -6,10 +6,11 @@ which a call to a model's service has no use for and which cost as much as the r
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterable, Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from ssl import SSLContext
+from typing import cast
 from urllib.parse import urlsplit
 
 import httpcore2
@@ -75,7 +76,7 @@ class _Answer:
     def __init__(self, response: httpcore2.Response, left: Callable[[], None]) -> None:
         self._response = response
         self._left = left
-        self._chunks: AsyncIterator[bytes] | None = None
+        self._chunks = aiter(cast("AsyncIterable[bytes]", response.stream))
         self.status = response.status
         self.headers = {
             name.decode("latin-1").lower(): value.decode("latin-1")
@@ -84,8 +85,6 @@ class _Answer:
 
     async def read(self) -> bytes:
         """The next bytes of the body; none at its end."""
-        if self._chunks is None:
-            self._chunks = self._response.aiter_stream()
         try:
             async for chunk in self._chunks:
                 if chunk:
