@@ -151,13 +151,23 @@ def resolved(reference: str, root: dict[str, JsonValue]) -> dict[str, JsonValue]
 
 
 def merged(
-    schema: dict[str, JsonValue], root: dict[str, JsonValue]
+    schema: dict[str, JsonValue],
+    root: dict[str, JsonValue],
+    *,
+    within: frozenset[str] = frozenset(),
 ) -> dict[str, JsonValue]:
-    """A schema and all the schemas of its `allOf` as one."""
+    """A schema and all the schemas of its `allOf` as one.
+
+    Args:
+        schema: The schema.
+        root: Where its references lead.
+        within: The references that led here, which are not followed again.
+    """
     own = {key: value for key, value in schema.items() if key != "allOf"}
     parts = schema.get("allOf")
     out: dict[str, JsonValue] = {}
-    for part in (*_objects(parts if isinstance(parts, list) else [], root), own):
+    several = parts if isinstance(parts, list) else []
+    for part in (*_objects(several, root, within), own):
         properties, required = out.get("properties"), out.get("required")
         more, wanted = part.get("properties"), part.get("required")
         out |= part
@@ -171,16 +181,20 @@ def merged(
 
 
 def _objects(
-    parts: list[JsonValue], root: dict[str, JsonValue]
+    parts: list[JsonValue],
+    root: dict[str, JsonValue],
+    within: frozenset[str] = frozenset(),
 ) -> Iterator[dict[str, JsonValue]]:
     """The branches of a list of schemas, references followed."""
     for part in parts:
-        if isinstance(part, dict):
-            found = part
-            if isinstance(reference := part.get("$ref"), str):
-                rest = {key: value for key, value in part.items() if key != "$ref"}
-                found = {**(resolved(reference, root) or {}), **rest}
-            yield merged(found, root) if "allOf" in found else found
+        if not isinstance(part, dict):
+            continue
+        found, led = part, within
+        if isinstance(reference := part.get("$ref"), str):
+            target = resolved(reference, root) if reference not in within else None
+            rest = {key: value for key, value in part.items() if key != "$ref"}
+            found, led = {**(target or {}), **rest}, within | {reference}
+        yield merged(found, root, within=led) if "allOf" in found else found
 
 
 def _one_object(

@@ -68,8 +68,8 @@ class _Fitter:
             return self._anything({})
         if isinstance(reference := schema.get("$ref"), str):
             return self._reference(reference, schema)
-        if isinstance(schema.get("allOf"), list):
-            return self.node(merged(schema, self._root))
+        if isinstance(parts := schema.get("allOf"), list):
+            return self._all_of(parts, schema)
         if "const" in schema:
             const, rest = schema["const"], _without(schema, "const", "enum")
             return self._chosen([const], rest)
@@ -97,6 +97,23 @@ class _Fitter:
             return self.node({**found, **_without(schema, "$ref")})
         finally:
             self._open.pop()
+
+    def _all_of(self, parts: list[JsonValue], schema: Node) -> Node:
+        """All of some schemas as one; what leads into itself is cut."""
+        references = [
+            reference
+            for part in parts
+            if isinstance(part, dict) and isinstance(reference := part.get("$ref"), str)
+        ]
+        again = next((r for r in references if r in self._open), None)
+        if again is not None:
+            return self._reference(again, _without(schema, "allOf"))
+        before = len(self._open)
+        self._open += references
+        try:
+            return self.node(merged(schema, self._root))
+        finally:
+            del self._open[before:]
 
     def _typed(self, schema: Node) -> Node:
         kinds = _kinds(schema)
@@ -176,13 +193,10 @@ class _Fitter:
         if not named:
             return _nullable({"type": "string", **told}, True)
         if "properties" in rest:
-            own = _without(rest, *_TOLD, "nullable")
-            named = [self._joined(own, branch) for branch in named]
+            around = _without(rest, *_TOLD, "nullable")
+            named = [_both(around, branch) for branch in named]
         fitted = [self.node(b) for b in named]
         return _nullable(_any_of(fitted, told), nullable)
-
-    def _joined(self, own: Node, branch: JsonValue) -> Node:
-        return merged({"allOf": [own, branch]}, self._root)
 
     def _chosen(self, values: list[JsonValue], rest: Node) -> Node:
         """A choice of values, by their types."""
@@ -286,6 +300,10 @@ def _stands_alone(schema: JsonValue, root: Node) -> bool:
         return resolved(reference, root) is not None
     words = ("type", "enum", "const", "anyOf", "oneOf", "allOf", "properties")
     return any(word in schema for word in words)
+
+
+def _both(one: JsonValue, other: JsonValue) -> JsonValue:
+    return {"allOf": [one, other]}
 
 
 def _told(schema: Mapping[str, JsonValue]) -> Node:
