@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from bread_nb.base.redact import Redactor, environment_secrets
+from bread_nb.base.redact import Redactor, environment_secrets, secret_name
 from bread_nb.notebook.parsing import missing_name
 
 __all__ = ["describe", "look_up"]
@@ -46,11 +46,24 @@ def _glimpse(value: Any) -> str:  # noqa: ANN401
         return "."
     try:
         size = " x ".join(str(n) for n in cast("tuple[object, ...]", shape))
-        rows = str(value.head(_ROWS))
+        rows = str(_without_secrets(value.head(_ROWS)))
     except (TypeError, ValueError, AttributeError):
         return "."
     columns = _columns(value)
     return f", {size}.{columns}\nFirst rows:\n{rows}"
+
+
+def _without_secrets(head: Any) -> Any:  # noqa: ANN401
+    """The rows without the columns whose names say that they hold secrets."""
+    columns = getattr(head, "columns", None)
+    names = [] if columns is None else list(cast("Iterable[object]", columns))
+    hidden = [name for name in names if secret_name(str(name))]
+    if not hidden:
+        return head
+    try:
+        return head.drop(columns=hidden)
+    except TypeError:
+        return head.drop(hidden)
 
 
 def _columns(value: Any) -> str:  # noqa: ANN401

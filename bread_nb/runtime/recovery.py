@@ -11,6 +11,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from bread_nb.base.redact import environment_secrets
 from bread_nb.crumbs import HumanRequired
 from bread_nb.errors import BreadError, ValidationError
 from bread_nb.runtime.agent import Agent
@@ -70,6 +71,7 @@ async def scope_of(
     kit: Kit, row: RunRow, agent: Agent | None, *, ctx: object = None
 ) -> Scope:
     """The scope of a stored run; its crumbs are numbered on."""
+    kit.redactor.learn(*environment_secrets())
     stream = kit.streams.get(row.id)
     if stream is None:
         stream = CrumbStream(

@@ -11,6 +11,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from bread_nb.base.ids import new_id, now_ms
+from bread_nb.base.redact import environment_secrets
 from bread_nb.base.wire import dumps, json_safe
 from bread_nb.crumbs import HumanRequired, RunStart
 from bread_nb.errors import BreadError, Halt, ValidationError
@@ -96,6 +97,7 @@ async def start_run(start: Start, kit: Kit, live: Live) -> Outcome:
 
 def _scope(start: Start, kit: Kit, session_id: str) -> Scope:
     run_id = new_id()
+    kit.redactor.learn(*environment_secrets())
     return Scope(
         kit=kit,
         agent_id=start.agent_id,

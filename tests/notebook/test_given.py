@@ -1,5 +1,6 @@
 """Objects handed to a run, and what the model is told of them."""
 
+import pandas
 import pytest
 
 from bread_nb.errors import BreadError
@@ -41,6 +42,14 @@ def test_secrets_in_the_rows_are_masked(monkeypatch: pytest.MonkeyPatch):
             return "key sk-0123456789abcdef"
 
     assert "sk-0123456789abcdef" not in describe({"leaky": Leaky()})
+
+
+def test_columns_that_hold_secrets_by_their_name_are_left_out_of_the_rows():
+    users = pandas.DataFrame({"user": ["ann"], "password": ["hunter2hunter2"]})
+    told = describe({"users": users})
+    assert "ann" in told
+    assert "password" in told.partition("First rows")[0]
+    assert "hunter2" not in told
 
 
 def test_a_missing_name_names_the_nearest_and_the_next_step():
