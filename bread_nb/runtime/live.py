@@ -22,10 +22,11 @@ Work = Callable[[], Coroutine[Any, Any, Outcome]]
 
 @dataclass(slots=True)
 class Reader:
-    """Somebody who waits for crumbs, on a loop of their own."""
+    """Somebody who waits for crumbs, or only for the end, on a loop of their own."""
 
     loop: asyncio.AbstractEventLoop
     event: asyncio.Event
+    crumbs: bool = True
     waiting: bool = False
 
 
@@ -56,10 +57,10 @@ class Live:
         if self.readers:
             self.wake()
 
-    def wake(self) -> None:
-        """Tell every reader that waits that there is something new."""
+    def wake(self, *, ended: bool = False) -> None:
+        """Tell the readers that wait for it that there is a crumb, or the end."""
         for reader in tuple(self.readers):
-            if not reader.waiting:
+            if not reader.waiting or not (ended or reader.crumbs):
                 continue
             reader.waiting = False
             if reader.loop is self.loop and _on(reader.loop):
@@ -104,7 +105,7 @@ class Live:
             self.ended.set_exception(error)
         elif outcome is not None:
             self.ended.set_result(outcome)
-        self.wake()
+        self.wake(ended=True)
 
     def _never_begun(self, _: asyncio.Task[None]) -> None:
         """A task that is cancelled at once runs no line of its work."""
@@ -136,13 +137,18 @@ class Live:
 
 
 async def follow(
-    live: Live, loop: asyncio.AbstractEventLoop, ready: Callable[[], bool]
+    live: Live,
+    loop: asyncio.AbstractEventLoop,
+    ready: Callable[[], bool],
+    *,
+    crumbs: bool = True,
 ) -> None:
     """Wait until `ready`, waking ten times a second when the run is elsewhere.
 
-    The waking keeps a cell that awaits a run interruptible on every kernel.
+    The waking keeps a cell that awaits a run interruptible on every kernel. Without
+    `crumbs` no crumb wakes it, only the end.
     """
-    reader = Reader(loop, asyncio.Event())
+    reader = Reader(loop, asyncio.Event(), crumbs)
     live.readers.append(reader)
     try:
         while not ready():

@@ -133,10 +133,10 @@ class Run:
         self._begin(loop)
         ended = self._live.ended
         try:
-            await follow(self._live, loop, ended.done)
+            await follow(self._live, loop, ended.done, crumbs=False)
         except asyncio.CancelledError:
             self.cancel()
-            await follow(self._live, loop, ended.done)
+            await follow(self._live, loop, ended.done, crumbs=False)
             raise
         return ended.result()
 
