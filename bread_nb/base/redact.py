@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from string import ascii_letters, digits
 
 from pydantic import JsonValue
 
@@ -22,9 +23,17 @@ _KEY_SHAPES = re.compile(
     r"|gh[pousr]_[A-Za-z0-9]{20,}"
     r"|xox[abprs]-[A-Za-z0-9\-]{10,}"
     r"|AKIA[A-Z0-9]{12,}"
-    r"|eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]+"
+    r"|(?<![A-Za-z0-9_\-])eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]+"
     r"|(?<=[Bb]earer )[A-Za-z0-9._~+/\-]{8,}=*"
 )
+# What these shapes are made of, how they begin, and what may become a beginning.
+_KEY_LETTERS = f"{ascii_letters}{digits}._~+/-="
+_KEY_STARTS = re.compile(r"sk-|AIza|gh[pousr]_|xox[abprs]-|AKIA|eyJ")
+_KEY_BEGUN = re.compile(
+    r"(?<![A-Za-z0-9])(?:sk?|A(?:Iz?|KI?)?|g(?:h[pousr]?)?|x(?:o(?:x[abprs]?)?)?|ey?"
+    r"|[Bb](?:e(?:a(?:r(?:er?)?)?)?)?)\Z"
+)
+_BEARER = ("Bearer ", "bearer ")
 _SECRET_NAMES = re.compile(
     r".*(?:password|passwd|passphrase|secret|apikey|privatekey|accesskey|accesskeyid"
     r"|credential|authorization|cookie|signingkey|sshkey|jwt|bearer)s?"
@@ -33,6 +42,7 @@ _SECRET_NAMES = re.compile(
 )
 _NO_LETTER = re.compile("[^a-z0-9]")
 _ENVIRONMENT = re.compile(r".*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)")
+_HEAD_ENDS = re.compile(r"[A-Za-z0-9_\-]*")
 _SHORTEST = 12
 _HEAD = 8
 
@@ -58,6 +68,8 @@ class Redactor:
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         self._known: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
+        self._growing: re.Pattern[str] | None = None
+        self._begun: set[str] = set()
         self.learn(*secrets)
 
     def learn(self, *secrets: str) -> None:
@@ -70,12 +82,37 @@ class Redactor:
         whole = "|".join(re.escape(s) for s in longest_first)
         heads = "|".join(re.escape(s[:_HEAD]) for s in longest_first)
         self._pattern = re.compile(f"(?:{whole})|(?:{heads})[A-Za-z0-9_\\-]*")
+        self._growing = re.compile(heads)
+        self._begun = {s[:end] for s in self._known for end in range(1, _HEAD)}
 
     def text(self, text: str) -> str:
         """`text` with every secret in it masked."""
         if self._pattern is not None:
             text = self._pattern.sub(MASK, text)
         return _KEY_SHAPES.sub(MASK, text)
+
+    def begun_at(self, text: str) -> int:
+        """Where a secret may begin that goes on past the text; else its length."""
+        at = min(_key_begun(text), self._known_begun(text))
+        if at < len(text) and self._pattern is not None:
+            for whole in self._pattern.finditer(text):
+                if whole.start() < at < whole.end():
+                    return whole.start()
+        return at
+
+    def _known_begun(self, text: str) -> int:
+        if self._growing is None:
+            return len(text)
+        for head in self._growing.finditer(text):
+            rest = text[head.start() :]
+            if _HEAD_ENDS.fullmatch(rest, _HEAD):
+                return head.start()
+            if any(s.startswith(rest) and s != rest for s in self._known):
+                return head.start()
+        for length in range(min(len(text), _HEAD - 1), 0, -1):
+            if text[-length:] in self._begun:
+                return len(text) - length
+        return len(text)
 
     def known(self, value: JsonValue) -> JsonValue:
         """`value` with the known secret values masked, and nothing else."""
@@ -108,6 +145,17 @@ class Redactor:
 def secret_name(name: str) -> bool:
     """Whether a field of this name usually holds a secret."""
     return bool(_SECRET_NAMES.fullmatch(_NO_LETTER.sub("", name.lower())))
+
+
+def _key_begun(text: str) -> int:
+    """Where a key of a well-known shape may begin that goes on past the text."""
+    word = len(text.rstrip(_KEY_LETTERS))
+    if text[max(0, word - 7) : word] in _BEARER:
+        return word - 7
+    if start := _KEY_STARTS.search(text, word):
+        return start.start()
+    begun = _KEY_BEGUN.search(text[-9:])
+    return len(text) - (len(begun[0]) if begun else 0)
 
 
 def _hide(value: JsonValue) -> JsonValue:

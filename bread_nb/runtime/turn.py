@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from bread_nb.base.ids import monotonic
 from bread_nb.base.piece_mask import PieceMask
+from bread_nb.base.text_mask import TextMask
 from bread_nb.base.wire import read_json
 from bread_nb.crumbs import (
     FileGenerated,
@@ -62,6 +63,7 @@ class Turn:
 class _Call:
     id: str
     name: str
+    words: TextMask
     pieces: list[str] = field(default_factory=list[str])
     mask: PieceMask = field(default_factory=PieceMask)
     open: bool = True
@@ -82,6 +84,13 @@ class _Draft:
     calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
     usage: Usage = Usage()
     finish: Finish | None = None
+    mask: TextMask = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mask = self._new_mask()
+
+    def _new_mask(self) -> TextMask:
+        return TextMask(self.scope.kit.redactor)
 
     async def take(self, delta: Delta) -> None:
         match delta:
@@ -90,12 +99,12 @@ class _Draft:
                     self._end_thought(None)
                     self.text.append(text)
                     self.spoken.append(text)
-                    self.scope.emit(TextDelta, delta=text)
+                    self._say(TextDelta, self.mask.feed(text))
             case ReasoningChunk(text=text):
                 if text:
                     self._end_text()
                     self.thought.append(text)
-                    self.scope.emit(ReasoningDelta, delta=text)
+                    self._say(ReasoningDelta, self.mask.feed(text))
             case ReasoningEnd(native=native):
                 self._end_thought(native, even_empty=native is not None)
             case CallStart() | CallFragment() | CallEnd():
@@ -117,7 +126,7 @@ class _Draft:
             if self.taken is None:
                 self.taken = _call_ids(self.request)
             own = _unique(delta.id, self.taken)
-            self.calls[delta.index] = _Call(own, delta.name)
+            self.calls[delta.index] = _Call(own, delta.name, self._new_mask())
             self.parts.append(delta.index)
             self.scope.emit(ToolInputStart, tool_call_id=own, tool_name=delta.name)
             return
@@ -132,23 +141,30 @@ class _Draft:
 
     def _show(self, call: _Call, text: str) -> None:
         """Tell of a piece of arguments, without the secrets in it."""
-        shown = self.scope.kit.redactor.text(call.mask.feed(text))
-        if shown:
+        if shown := call.words.feed(call.mask.feed(text)):
             self.scope.emit(ToolInputDelta, tool_call_id=call.id, delta=shown)
+
+    def _say(self, kind: type[TextDelta | ReasoningDelta], shown: str) -> None:
+        if shown:
+            self.scope.emit(kind, delta=shown)
 
     def _close_call(self, call: _Call) -> None:
         if call.open:
             call.open = False
+            if shown := call.words.end():
+                self.scope.emit(ToolInputDelta, tool_call_id=call.id, delta=shown)
             self.scope.emit(ToolInputEnd, tool_call_id=call.id)
 
     def _end_text(self) -> None:
         if self.text:
+            self._say(TextDelta, self.mask.end())
             self.parts.append(Text("".join(self.text)))
             self.text.clear()
 
     def _end_thought(self, native: Native | None, *, even_empty: bool = False) -> None:
         if self.thought or even_empty:
             self._end_text()
+            self._say(ReasoningDelta, self.mask.end())
             self.parts.append(Reasoning("".join(self.thought), native))
             self.thought.clear()
 

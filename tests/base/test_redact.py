@@ -150,3 +150,9 @@ def test_secrets_of_the_environment_are_found_by_their_names():
         "KEYBOARD": "a long enough value",
     }
     assert environment_secrets(environ) == [KEY, KEY[::-1]]
+
+
+@pytest.mark.parametrize("piece", ["eyJ", "sk-", "ghp_", "AKIA", "eyJabcdefghij.", "a"])
+def test_a_text_made_to_choke_the_search_is_masked_soon(piece: str):
+    text = piece * (2_000_000 // len(piece))
+    assert len(Redactor(["a-secret-of-the-oven"]).text(f"{text}!")) <= len(text) + 1

@@ -8,6 +8,7 @@ from fixtures.journey import call, calls, fault, finished, only, results
 from journeys.conftest import MakeBread
 
 from bread_nb import Agent, Hooks, Scripted, ToolContext, tool
+from bread_nb.base.redact import MASK
 from bread_nb.crumbs import to_wire
 from bread_nb.stores.blobs import MemoryBlobs
 from bread_nb.stores.in_memory import InMemoryStore
@@ -282,6 +283,33 @@ async def test_a_key_in_a_models_fault_is_masked(
     error = await fault(bread, run)
     shown = [str([to_wire(crumb) for crumb in run.crumbs]), str(store.__dict__)]
     assert not any(KEY[:8] in text for text in [*shown, str(error)])
+
+
+async def test_a_key_that_a_model_repeats_in_pieces_is_masked(
+    make_bread: MakeBread, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("OVEN_API_KEY", KEY)
+
+    @tool
+    def note(text: str) -> str:
+        """Note."""
+        return "noted"
+
+    turn = calls(call("tool_note", text=f"use {KEY}."))
+    turn |= {"reasoning": [*f"Hm, {KEY}."], "deltas": ["It is ", KEY[:5], KEY[5:20]]}
+    turn["deltas"] += [KEY[20:], " now."]
+    agent = Agent(model=Scripted([turn, "done"]), tools=[note])
+    bread = make_bread({"baker": agent})
+    run = bread.run("baker", "go")
+    await finished(bread, run)
+    for crumbs in (run.crumbs, await bread.crumbs("last")):
+        text, thought, args = (
+            "".join(crumb["delta"] for crumb in only(crumbs, kind))
+            for kind in ("text:delta", "reasoning:delta", "tool:input:delta")
+        )
+        assert text == f"It is {MASK} now.done"
+        assert thought == f"Hm, {MASK}."
+        assert args == f'{{"text":"use {MASK}."}}'
 
 
 async def test_hooks_of_a_tool_see_its_credentials(make_bread: MakeBread):
