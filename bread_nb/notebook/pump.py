@@ -65,6 +65,8 @@ class Pump:
 
     def _send(self) -> None:
         self._timer = None
+        if not self._due:
+            return
         now = self._engine.loop().time()
         if now < self._free:
             self._plan()

@@ -114,7 +114,12 @@ def test_answers_past_the_pump_take_slots_too(loop: Clock):
 
 def test_a_forgotten_card_is_not_asked(loop: Clock):
     pump, card = Pump(Fixed(loop)), Card(loop)
+    faults: list[object] = []
+    loop.set_exception_handler(lambda _, told: faults.append(told))
     pump.touch(card)
     pump.forget(card)
     loop.jump(1)
-    assert card.sent == []
+    assert (card.sent, faults) == ([], [])
+    pump.touch(card)
+    loop.jump(2)
+    assert len(card.sent) == 1
