@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
 import click
 from pydantic import JsonValue
 
+from bread_nb.base.wire import read_json
 from bread_nb.bread import Bread
 from bread_nb.cli.exits import FAULT, FINISHED
 from bread_nb.cli.prompting import ask
@@ -205,7 +205,7 @@ def _given(approve: bool, deny: str | None, answer: str | None) -> JsonValue:
     if answer is None:
         return None
     try:
-        return as_answer(json.loads(answer))
+        return as_answer(read_json(answer))
     except ValueError:
         return answer
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import traceback
 from collections.abc import Callable
 from typing import cast
@@ -10,6 +9,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from bread_nb.base.redact import Redactor, environment_secrets
+from bread_nb.base.wire import read_json
 from bread_nb.errors import BreadError, closest
 from bread_nb.notebook.cellruns import see_through
 from bread_nb.notebook.parsing import (
@@ -274,7 +274,7 @@ def _meant(question: Checkpoint, options: Options) -> JsonValue:
 
 def _typed_answer(question: Checkpoint, text: str) -> JsonValue:
     try:
-        value: JsonValue = json.loads(text)
+        value = read_json(text)
     except ValueError:
         if question.ask != "input":
             raise usage(

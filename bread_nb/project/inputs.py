@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import cast
 
@@ -10,6 +9,7 @@ import yaml
 from pydantic import JsonValue
 
 from bread_nb.base.schema import Schema
+from bread_nb.base.wire import read_json
 from bread_nb.errors import ValidationError
 from bread_nb.runtime.agent import Agent
 
@@ -54,7 +54,10 @@ def read_mapping(
     """
     found = _json(text)
     if found is None:
-        found = yaml.load(text, Loader=yaml.BaseLoader)
+        try:
+            found = yaml.load(text, Loader=yaml.BaseLoader)
+        except RecursionError:
+            raise yaml.YAMLError("it is nested too deep") from None
     if not isinstance(found, dict):
         return None
     mapping = cast("dict[str, JsonValue]", found)
@@ -65,7 +68,7 @@ def read_mapping(
 
 def _json(text: str) -> object:
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError:
         return None
 

@@ -64,6 +64,7 @@ def test_a_json_schema_gets_numbers_where_it_asks_for_them():
     [
         ("write about rye", "it is text, and a mapping is wanted."),
         ("topic: [", "it is no YAML: line 1: expected the node content"),
+        ('{"topic": ' + "[" * 5000 + "]" * 5000 + "}", "it is no YAML: it is nested"),
     ],
 )
 def test_where_a_mapping_is_due_other_text_is_refused_with_an_example(
