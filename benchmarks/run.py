@@ -4,7 +4,7 @@
 
 CPU is that of this process with all its threads; the fake server has one of its own.
 Each figure is the median of several rounds, in which all contestants take turns. Goals
-were set on another day: they are moved here by what the hand loop takes.
+were set on another day: they are moved here by what the hand loop takes meanwhile.
 """
 
 from __future__ import annotations
@@ -19,26 +19,34 @@ import statistics
 import sys
 import tempfile
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import fake_server
-from benchmarks.contestants import Sitting
+from benchmarks.contestants import Sitting, hand_runs
+from benchmarks.hand_loop import OnAiohttp
 from benchmarks.scenarios import AIOHTTP, HTTPX2, SCENARIOS, Scenario
 
 OURS = ("chat", "messages")
 COLUMNS = (*OURS, AIOHTTP, HTTPX2)
 WARM_UPS = 2
-YARDSTICKS = ("trivial", "deltas", "chain", "fan")
+# What the hand loop on aiohttp took for this play when the goals were set, CPU ms.
+YARDSTICK, PLAY, THEN = "yardstick", "chain-20", 5.3
 
 
 @dataclass(frozen=True)
 class Row:
-    """The medians of one scenario, and its goal as it is on this machine."""
+    """The medians of one scenario, and how slow the machine was meanwhile."""
 
     scenario: Scenario
     medians: dict[str, float]
-    goal: float
+    pace: float
+
+    @property
+    def goal(self) -> float:
+        """The goal as it is on this machine at this moment."""
+        fixed = self.scenario.unit == "MiB"
+        return self.scenario.goal if fixed else self.scenario.goal * self.pace
 
     @property
     def worst(self) -> float:
@@ -56,15 +64,14 @@ class Row:
         return self.worst / hand if hand else None
 
 
-async def measure(
-    scenario: Scenario, sitting: Sitting, rounds: int | None = None
-) -> dict[str, float]:
-    """The median figure of each contestant."""
-    figures: dict[str, list[float]] = {name: [] for name in scenario.contestants}
+async def measure(scenario: Scenario, sitting: Sitting, rounds: int | None) -> Row:
+    """The median figure of each contestant; the yardstick takes its turn with them."""
+    contestants = {**scenario.contestants, YARDSTICK: hand_runs(OnAiohttp, PLAY, 1)}
+    figures: dict[str, list[float]] = {name: [] for name in contestants}
     async with AsyncExitStack() as stack:
         ones = {
             name: await stack.enter_async_context(contestant(sitting))
-            for name, contestant in scenario.contestants.items()
+            for name, contestant in contestants.items()
         }
         first = -WARM_UPS if scenario.rounds > 1 else 0
         for number in range(first, rounds or scenario.rounds):
@@ -72,36 +79,26 @@ async def measure(
                 figure = await one()
                 if number >= 0:
                     figures[name].append(figure)
-    return {name: statistics.median(found) for name, found in figures.items()}
+    medians = {name: statistics.median(found) for name, found in figures.items()}
+    return Row(scenario, medians, pace=medians.pop(YARDSTICK) / THEN)
 
 
-async def pace_of(sitting: Sitting) -> float:
-    """How long the hand loop takes here, by what it took when the goals were set."""
-    found: list[float] = []
-    for name in YARDSTICKS:
-        only = {AIOHTTP: SCENARIOS[name].contestants[AIOHTTP]}
-        medians = await measure(replace(SCENARIOS[name], contestants=only), sitting)
-        found.append(medians[AIOHTTP] / (SCENARIOS[name].hand or 1))
-    return statistics.median(found)
-
-
-async def sit(names: list[str], rounds: int | None) -> tuple[float, dict[str, Row]]:
+async def sit(names: list[str], rounds: int | None) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     with fake_server.running() as url, tempfile.TemporaryDirectory() as folder:
         sitting = Sitting(url, Path(folder))
-        pace = await pace_of(sitting)
         for name in names:
-            scenario = SCENARIOS[name]
-            medians = await measure(scenario, sitting, rounds)
-            factor = 1.0 if scenario.unit == "MiB" else pace
-            rows[name] = Row(scenario, medians, scenario.goal * factor)
+            rows[name] = await measure(SCENARIOS[name], sitting, rounds)
             show(name, rows[name])
-    return pace, rows
+    return rows
 
 
 def show_head() -> None:
     columns = "".join(f"{name:>14}" for name in COLUMNS)
-    print(f"{'':42}{'unit':>9}{columns}{'ratio':>7}{'goal':>8}  met", flush=True)
+    print(
+        f"{'':42}{'unit':>9}{columns}{'ratio':>7}{'pace':>7}{'goal':>7}  met",
+        flush=True,
+    )
 
 
 def show(name: str, row: Row) -> None:
@@ -110,7 +107,7 @@ def show(name: str, row: Row) -> None:
     ratio, met = figure(row.ratio), "yes" if row.met else "NO"
     print(
         f"{title[:42]:42}{row.scenario.unit:>9}{figures}{ratio:>7}"
-        f"{figure(row.goal):>8}  {met}",
+        f"{row.pace:>7.2f}{figure(row.goal):>7}  {met}",
         flush=True,
     )
     for peer in row.medians.keys() - set(COLUMNS):
@@ -121,15 +118,15 @@ def figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
-def kept(pace: float, rows: dict[str, Row]) -> dict[str, object]:
+def kept(rows: dict[str, Row]) -> dict[str, object]:
     return {
         "date": datetime.date.today().isoformat(),
         "machine": f"{os.cpu_count()} cores, Python {platform.python_version()}",
-        "pace": round(pace, 3),
         "rows": {
             name: {
                 "unit": row.scenario.unit,
                 "medians": {k: round(v, 4) for k, v in row.medians.items()},
+                "pace": round(row.pace, 3),
                 "goal": row.scenario.goal,
                 "goal here": round(row.goal, 4),
                 "met": row.met,
@@ -154,11 +151,13 @@ def main() -> None:
     if unknown:
         sys.exit(f"There is no scenario {unknown[0]!r}; --list names them.")
     show_head()
-    pace, rows = asyncio.run(sit(asked.scenario or list(SCENARIOS), asked.repeat))
-    print(f"\nThe hand loop takes {pace:.2f} times what it took when goals were set.")
-    print("ratio: our worse dialect by the hand loop on httpx2.")
+    rows = asyncio.run(sit(asked.scenario or list(SCENARIOS), asked.repeat))
+    print("\nratio: our worse dialect by the hand loop on httpx2.")
+    print(
+        "pace: the yardstick by what it took when the goals were set; goals times pace."
+    )
     if asked.keep:
-        asked.keep.write_text(json.dumps(kept(pace, rows), indent=1) + "\n")
+        asked.keep.write_text(json.dumps(kept(rows), indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -50,9 +50,7 @@ def by_hand(
 class Scenario:
     """One row of the table.
 
-    `goal` is what we want; `hand` is what the hand loop on aiohttp took when that goal
-    was set, so that goals can be moved to another machine. `rounds` is how often each
-    contestant is measured.
+    `goal` is what we want; `rounds` is how often each contestant is measured.
     """
 
     title: str
@@ -60,7 +58,6 @@ class Scenario:
     goal: float
     contestants: Mapping[str, Contestant]
     rounds: int = 15
-    hand: float | None = None
 
 
 SCENARIOS: dict[str, Scenario] = {
@@ -78,7 +75,6 @@ SCENARIOS: dict[str, Scenario] = {
         title="import and build an agent",
         unit="CPU ms",
         goal=176,
-        hand=132,
         contestants={
             "chat": new_process(BUILDING),
             AIOHTTP: new_process("import aiohttp"),
@@ -89,7 +85,6 @@ SCENARIOS: dict[str, Scenario] = {
         title="trivial streamed run",
         unit="CPU ms",
         goal=1.1,
-        hand=0.24,
         contestants=either(lambda p: our_runs(p, "text-1", 10))
         | by_hand(lambda t: hand_runs(t, "text-1", 10)),
     ),
@@ -97,7 +92,6 @@ SCENARIOS: dict[str, Scenario] = {
         title="10,000 deltas, each",
         unit="CPU µs",
         goal=25,
-        hand=4.1,
         rounds=7,
         contestants=either(lambda p: our_deltas(p, 10_000))
         | by_hand(lambda t: hand_deltas(t, 10_000)),
@@ -106,7 +100,6 @@ SCENARIOS: dict[str, Scenario] = {
         title="20 sequential tool calls",
         unit="CPU ms",
         goal=27,
-        hand=5.3,
         contestants=either(lambda p: our_calls(p, "chain-20", 20, 2))
         | by_hand(lambda t: hand_runs(t, "chain-20", 2)),
     ),
@@ -114,7 +107,6 @@ SCENARIOS: dict[str, Scenario] = {
         title="50 parallel tool calls in one turn",
         unit="CPU ms",
         goal=10,
-        hand=1.6,
         contestants=either(lambda p: our_calls(p, "fan-50", 50, 3))
         | by_hand(lambda t: hand_runs(t, "fan-50", 3)),
     ),
@@ -162,7 +154,6 @@ SCENARIOS: dict[str, Scenario] = {
         title="200 runs at once, 20 deltas 5 ms apart",
         unit="wall s",
         goal=0.35,
-        hand=0.19,
         rounds=7,
         contestants=either(lambda p: our_many(p, 200))
         | by_hand(lambda t: hand_many(t, 200)),
