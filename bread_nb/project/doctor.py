@@ -27,7 +27,8 @@ from bread_nb.stores.store import Store
 __all__ = ["Examined", "Finding", "examine", "report"]
 
 Level = Literal["ok", "warn", "bad"]
-_KEYED = ("anthropic", "openai")
+_KEYED = ("anthropic", "gemini", "openai")
+_KEY_OF = {"responses": "openai"}
 _OLDEST_KERNEL = 7
 _BUNDLE = re.compile(r"bread_nb\.widget\.(\d[0-9A-Za-z.+-]*)")
 
@@ -208,7 +209,7 @@ def _providers_used(agents: Mapping[str, Agent]) -> dict[str, list[str]]:
             continue
         provider = split_name(agent.model_name)[0]
         if provider not in agent.providers:
-            used.setdefault(provider, []).append(agent_id)
+            used.setdefault(_KEY_OF.get(provider, provider), []).append(agent_id)
     return used
 
 
