@@ -157,11 +157,15 @@ async def consider(
         case Ask():
             return Wait(call=call, tool=tool, ask=verdict)
         case Allow():
+            try:
+                values = tool.arguments.validate(call.args)
+            except ValidationError as error:
+                return _rejected(call, scope, _misfit_text(tool, error))
             credentials = await _credentials(tool, scope)
             return Go(
                 call=call,
                 tool=tool,
-                values=cast("dict[str, object]", tool.arguments.validate(call.args)),
+                values=cast("dict[str, object]", values),
                 chain=chain_of(tool.hooks, scope),
                 context=_context(call, tool, scope, credentials),
                 credentials=credentials,
@@ -334,8 +338,12 @@ def _misfit(call: Call, tool: Tool) -> str | None:
     try:
         tool.arguments.validate(call.args)
     except ValidationError as error:
-        return f"The arguments do not fit {tool.name}. {'; '.join(error.problems)}"
+        return _misfit_text(tool, error)
     return None
+
+
+def _misfit_text(tool: Tool, error: ValidationError) -> str:
+    return f"The arguments do not fit {tool.name}. {'; '.join(error.problems)}"
 
 
 def _mapping(value: object, tool: Tool) -> dict[str, JsonValue]:

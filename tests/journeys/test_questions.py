@@ -283,6 +283,32 @@ async def test_a_question_is_asked_anew_when_its_tool_was_edited(
     assert (ran, results(outcome)) == (["new"], {ID: "paid more"})
 
 
+async def test_a_tool_that_takes_other_arguments_by_now_is_a_failure(
+    make_bread: MakeBread,
+):
+    def old(loaf: str) -> str:
+        """Pay."""
+        return loaf
+
+    def new(grams: int) -> int:
+        """Pay."""
+        return grams
+
+    model = Scripted([calls(call("tool_pay", loaf="rye")), "done"])
+
+    def with_tool(fn: object) -> Agent:
+        asking = Permissions(ask=["tool:pay"])
+        return Agent(model=model, tools=[tool(fn, name="pay")], permissions=asking)
+
+    bread = make_bread({"till": with_tool(old)})
+    question = (await waiting(bread, bread.run("till", "go"))).only
+    edited = make_bread({"till": with_tool(new)}, store=bread.store)
+    again = await within(edited.resume(question, "yes"))
+    assert isinstance(again, Suspended)
+    outcome = await finished(edited, edited.resume(again.only, "yes"))
+    assert "grams: is missing" in results(outcome)[ID]
+
+
 async def test_a_tool_that_is_gone_after_approval_is_a_failure(make_bread: MakeBread):
     bread = make_bread({"till": till()})
     question = (await waiting(bread, bread.run("till", "go"))).only
