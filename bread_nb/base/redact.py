@@ -41,7 +41,10 @@ _SECRET_NAMES = re.compile(
     r"(?<!bos)(?<!eos)(?<!pad)(?<!unk)(?<!mask)(?<!stop)token"
 )
 _NO_LETTER = re.compile("[^a-z0-9]")
-_ENVIRONMENT = re.compile(r".*(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)")
+_SECRET_ENDS = (
+    *("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"),
+    *("CREDENTIAL", "CREDENTIALS"),
+)
 _HEAD_ENDS = re.compile(r"[A-Za-z0-9_\-]*")
 _SHORTEST = 12
 _HEAD = 8
@@ -53,7 +56,7 @@ def environment_secrets(environ: Mapping[str, str] | None = None) -> list[str]:
     return [
         value
         for name, value in source.items()
-        if len(value) >= _SHORTEST and _ENVIRONMENT.fullmatch(name.upper())
+        if len(value) >= _SHORTEST and name.upper().endswith(_SECRET_ENDS)
     ]
 
 
