@@ -8,6 +8,7 @@ called.
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
@@ -165,8 +166,10 @@ class Catalog:
         """The model that `model` names; `providers` are the agent's, asked first.
 
         Raises:
-            BreadError: `INVALID_MODEL` when it names none.
+            BreadError: `INVALID_MODEL` when it names none, or `NOT_AVAILABLE` when
+                `BREAD_MODE` asks for recordings: no model is called then.
         """
+        _check_mode()
         if not isinstance(model, str | Model):
             return resolve(model)
         described = Model(model) if isinstance(model, str) else model
@@ -188,6 +191,17 @@ class Catalog:
         models, self._models = self._models, {}
         for model in models.values():
             await model.aclose()
+
+
+def _check_mode() -> None:
+    mode = os.environ.get("BREAD_MODE", "")
+    if mode not in ("", "live", "auto"):
+        raise BreadError(
+            f"BREAD_MODE={mode} is not available yet.",
+            code="NOT_AVAILABLE",
+            why="this version has no recordings; it would call the model live.",
+            do="unset BREAD_MODE, or set it to live",
+        )
 
 
 def _checked(made: object, name: str) -> ChatModel:

@@ -8,7 +8,9 @@ import logging
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
+from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.crumbs import Crumb, HumanRequired
+from bread_nb.errors import BreadError, words_of
 
 __all__ = ["Event", "Listeners", "Sink"]
 
@@ -42,7 +44,18 @@ class Listeners:
         self._tasks: set[asyncio.Task[object]] = set()
 
     def add(self, event: Event, fn: Listener) -> Callable[[], None]:
-        """Call `fn` at each event from now on; the result takes it away again."""
+        """Call `fn` at each event from now on; the result takes it away again.
+
+        Raises:
+            BreadError: `UNKNOWN_EVENT`.
+        """
+        if event not in self._listeners:
+            raise BreadError(
+                f"There is no event {event!r}.",
+                code="UNKNOWN_EVENT",
+                why=f"the events are {', '.join(self._listeners)}.",
+                do='bread.on("crumb", fn)',
+            )
         self._listeners[event].append(fn)
 
         def remove() -> None:
@@ -77,7 +90,8 @@ class Listeners:
         key = (source, type(error).__name__)
         if key not in self._logged:
             self._logged.add(key)
-            _LOG.warning("%s failed: %s: %s", source, type(error).__name__, error)
+            said = Redactor(environment_secrets()).text(words_of(error))
+            _LOG.warning("%s failed: %s: %s", source, type(error).__name__, said)
         for listener in tuple(self._listeners["fault"]):
             try:
                 self._keep(listener(error, source), "fault listener")

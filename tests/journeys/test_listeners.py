@@ -7,7 +7,7 @@ import pytest
 from fixtures.journey import call, calls, finished, types, waiting, within
 from journeys.conftest import MakeBread
 
-from bread_nb import Agent, Scripted, human_tool
+from bread_nb import Agent, BreadError, Scripted, human_tool
 from bread_nb.a2ui.picture import picture
 from bread_nb.crumbs import Crumb, HumanRequired, to_wire
 from bread_nb.stores.store import Entry
@@ -103,6 +103,30 @@ async def test_a_listener_that_raises_is_a_fault_and_not_a_failure(
     logged = [record for record in caplog.records if record.name == "bread_nb"]
     assert len(logged) == 3
     assert all(record.levelno == logging.WARNING for record in logged)
+
+
+async def test_a_fault_in_the_log_holds_no_key(
+    make_bread: MakeBread,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setenv("OVEN_API_KEY", "CANARY-0123456789abcdef")
+
+    def deaf(_: Crumb) -> None:
+        raise ValueError("refused: CANARY-0123456789abcdef")
+
+    bread = make_bread({"baker": baker()})
+    bread.on("crumb", deaf)
+    await finished(bread, bread.run("baker", "go"))
+    assert "refused" in caplog.text
+    assert "CANARY" not in caplog.text
+
+
+def test_an_event_there_is_not_is_named(make_script_bread: MakeBread):
+    with pytest.raises(BreadError) as caught:
+        make_script_bread({"baker": baker()}).on("crumbs", print)
+    assert caught.value.code == "UNKNOWN_EVENT"
+    assert "human:required" in caught.value.why
 
 
 async def test_a_fault_listener_that_raises_is_only_logged(make_bread: MakeBread):

@@ -40,6 +40,16 @@ def test_what_is_no_model_is_refused(wrong: object):
     assert caught.value.code == "INVALID_MODEL"
 
 
+@pytest.mark.parametrize("mode", ["replay", "record", "frob"])
+def test_a_mode_there_is_not_calls_no_model(monkeypatch: pytest.MonkeyPatch, mode: str):
+    monkeypatch.setenv("BREAD_MODE", mode)
+    with pytest.raises(BreadError) as caught:
+        Catalog({}).resolve("anthropic:claude-opus-4-8")
+    assert caught.value.code == "NOT_AVAILABLE"
+    monkeypatch.setenv("BREAD_MODE", "live")
+    Catalog({}).resolve("anthropic:claude-opus-4-8")
+
+
 @pytest.mark.parametrize("name", ["gpt-4o", ":x", "x:", ""])
 def test_a_name_without_a_provider_is_refused_at_once(name: str):
     with pytest.raises(BreadError) as caught:
