@@ -43,10 +43,11 @@ class Row:
     pace: float
 
     @property
-    def goal(self) -> float:
+    def goal(self) -> float | None:
         """The goal as it is on this machine at this moment."""
-        fixed = self.scenario.unit == "MiB"
-        return self.scenario.goal if fixed else self.scenario.goal * self.pace
+        if self.scenario.goal is None or self.scenario.unit == "MiB":
+            return self.scenario.goal
+        return self.scenario.goal * self.pace
 
     @property
     def worst(self) -> float:
@@ -54,8 +55,8 @@ class Row:
         return max(self.medians[name] for name in OURS if name in self.medians)
 
     @property
-    def met(self) -> bool:
-        return self.worst <= self.goal
+    def met(self) -> bool | None:
+        return None if self.goal is None else self.worst <= self.goal
 
     @property
     def ratio(self) -> float | None:
@@ -104,7 +105,7 @@ def show_head() -> None:
 def show(name: str, row: Row) -> None:
     title = f"{name}: {row.scenario.title}"
     figures = "".join(f"{figure(row.medians.get(c)):>14}" for c in COLUMNS)
-    ratio, met = figure(row.ratio), "yes" if row.met else "NO"
+    ratio, met = figure(row.ratio), {True: "yes", False: "NO", None: ""}[row.met]
     print(
         f"{title[:42]:42}{row.scenario.unit:>9}{figures}{ratio:>7}"
         f"{row.pace:>7.2f}{figure(row.goal):>7}  {met}",
@@ -128,7 +129,7 @@ def kept(rows: dict[str, Row]) -> dict[str, object]:
                 "medians": {k: round(v, 4) for k, v in row.medians.items()},
                 "pace": round(row.pace, 3),
                 "goal": row.scenario.goal,
-                "goal here": round(row.goal, 4),
+                "goal here": None if row.goal is None else round(row.goal, 4),
                 "met": row.met,
             }
             for name, row in rows.items()
