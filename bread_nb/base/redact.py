@@ -126,8 +126,14 @@ class Redactor:
         if isinstance(value, list):
             return [self.known(item) for item in value]
         if isinstance(value, dict):
-            return {key: self.known(item) for key, item in value.items()}
+            return {self._key(key): self.known(item) for key, item in value.items()}
         return value
+
+    def _key(self, key: str) -> str:
+        """The name of a field, which may be a secret itself."""
+        if self._pattern is None or len(key) < _HEAD:
+            return key
+        return self._pattern.sub(MASK, key)
 
     def value(self, value: JsonValue) -> JsonValue:
         """`value` with secrets masked at every depth."""
@@ -136,7 +142,7 @@ class Redactor:
         if isinstance(value, list):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
-            return {key: self._field(key, item) for key, item in value.items()}
+            return {self._key(k): self._field(k, item) for k, item in value.items()}
         return value
 
     def _field(self, name: str, value: JsonValue) -> JsonValue:

@@ -156,3 +156,10 @@ def test_secrets_of_the_environment_are_found_by_their_names():
 def test_a_text_made_to_choke_the_search_is_masked_soon(piece: str):
     text = piece * (2_000_000 // len(piece))
     assert len(Redactor(["a-secret-of-the-oven"]).text(f"{text}!")) <= len(text) + 1
+
+
+def test_a_secret_that_is_the_name_of_a_field_is_masked():
+    redactor = Redactor(["CANARY-0123456789"])
+    leaky = {"a": {"x CANARY-0123456789": 1}}
+    for shown in (redactor.known(leaky), redactor.value(leaky)):
+        assert shown == {"a": {f"x {MASK}": 1}}
