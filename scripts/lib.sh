@@ -95,7 +95,8 @@ install_binder() {
   local pins=(ipykernel==7.0.1 ipython==9.6.0 ipywidgets==8.1.7)
   pins+=(jupyterlab==4.4.9 jupyterlab_widgets==3.0.15 notebook==7.4.7)
   local stamp=.venv-binder/.installed wanted
-  wanted=$({ pwd && cat pyproject.toml scripts/lib.sh; } | git hash-object --stdin)
+  wanted=$({ pwd && echo "${pins[@]}" && runtime_requirements; } \
+    | git hash-object --stdin)
   if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
     say "Installing ${pins[*]} into .venv-binder"
     rm -rf .venv-binder

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import nbformat
 import pytest
 from browser.lab import FRONTS, FrontName, Server, missing_binder, served
 from browser.notebooks import VIEWPORT, Notebook, OpenNotebook
 from browser.projects import Kitchen
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 FLAGS = [
     "--headless=new",
@@ -25,6 +25,8 @@ FLAGS = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 
+FAILED = pytest.StashKey[bool]()
+
 
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
@@ -32,6 +34,13 @@ def browser(chromium: str) -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """What the pages of a module share, so that each loads quickly."""
+    with browser.new_context(viewport=VIEWPORT) as context:
+        yield context
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +63,10 @@ def kitchen(server: Server, request: pytest.FixtureRequest) -> Kitchen:
 
 @pytest.fixture
 def open_notebook(
-    browser: Browser, server: Server, kitchen: Kitchen, request: pytest.FixtureRequest
+    context: BrowserContext,
+    server: Server,
+    kitchen: Kitchen,
+    request: pytest.FixtureRequest,
 ) -> Iterator[OpenNotebook]:
     """Opens notebooks of the project: `open_notebook("%load_ext bread_nb", …)`.
 
@@ -62,23 +74,22 @@ def open_notebook(
     """
     opened: list[Notebook] = []
 
-    def open_one(*sources: str, title: str = "", **options: object) -> Notebook:
+    def open_one(*sources: str, title: str = "") -> Notebook:
         path = kitchen.root / "notebook.ipynb"
         if sources:
             nbformat.write(of_sources(sources, title), path)
-        context = browser.new_context(**{"viewport": VIEWPORT, **options})
         notebook = Notebook(server, context, path)
         opened.append(notebook)
         notebook.open()
         return notebook
 
     yield open_one
-    failed = getattr(request.node, "failed", False)
+    failed = request.node.stash.get(FAILED, False)
     for notebook in opened:
         if failed:
             picture = kitchen.root.parent.parent / f"{kitchen.root.name}.png"
             notebook.page.screenshot(path=picture)
-        notebook.page.context.close()
+        notebook.page.close()
     server.shut_down_kernels()
     for notebook in opened:
         assert notebook.told.outside == []
@@ -86,10 +97,12 @@ def open_notebook(
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item):
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.failed:
-        item.failed = True
+        item.stash[FAILED] = True
     return report
 
 

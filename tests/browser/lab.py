@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,19 +118,20 @@ class Server:
 def missing_binder() -> str | None:
     """Why the fronts of Binder cannot be used; None when they can.
 
-    What is there is brought up to date with the tree.
+    The package in there is brought up to date with the tree.
     """
     if not (BINDER / ".installed").exists():
         return "no .venv-binder; scripts/test makes it"
-    refresh = ". scripts/lib.sh && install_binder"
+    refresh = ". scripts/lib.sh && install_into_binder"
     with (BINDER / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = subprocess.run(["bash", "-c", refresh], cwd=ROOT, check=False)
-    return None if done.returncode == 0 else "install_binder of scripts/lib.sh failed"
+    failed = "install_into_binder of scripts/lib.sh failed"
+    return None if done.returncode == 0 else failed
 
 
 @contextmanager
-def served(front: Front, folder: Path, **variables: str) -> Iterator[Server]:
+def served(front: Front, folder: Path, **variables: str) -> Generator[Server]:
     """Run a server on a folder of notebooks; what it writes elsewhere is beside it."""
     home, notebooks = folder / "home", folder / "work"
     notebooks.mkdir()
@@ -164,11 +165,12 @@ def served(front: Front, folder: Path, **variables: str) -> Iterator[Server]:
 
 def _configure(home: Path) -> None:
     """Write what the server and the page are set up with."""
-    files = {
-        f"settings/@jupyterlab/{n}.jupyterlab-settings": v for n, v in SETTINGS.items()
+    files: dict[str, Mapping[str, object]] = {
+        "config/jupyter_server_config.json": CONFIGURATION,
+        "config/labconfig/page_config.json": {"exposeAppInBrowser": True},
     }
-    files["config/jupyter_server_config.json"] = CONFIGURATION
-    files["config/labconfig/page_config.json"] = {"exposeAppInBrowser": True}
+    for name, values in SETTINGS.items():
+        files[f"settings/@jupyterlab/{name}.jupyterlab-settings"] = values
     for name, values in files.items():
         file = home / name
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -9,23 +9,26 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import nbformat
-from browser.cards import CardView
+from browser.cards import CardView, FormView
 from browser.lab import Server
+from browser.projects import Kitchen
 from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
     Locator,
     Page,
     Request,
+    ViewportSize,
     WebSocket,
     expect,
 )
 
 LOAD_SECONDS = 60
 CELL_SECONDS = 30
-VIEWPORT = {"width": 1280, "height": 900}
+VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 NEARBY = ("", "127.0.0.1")
 LOAD = "%load_ext bread_nb"
+ASK = "%bread publisher Wheat"
 OURS = re.compile("bread|widget", re.IGNORECASE)
 
 _HELPERS = """
@@ -67,8 +70,8 @@ class Told:
     outside: list[str] = field(default_factory=list[str])
     frames: list[bytes] = field(default_factory=list[bytes])
 
-    def watch(self, context: BrowserContext, page: Page) -> None:
-        context.on("request", self._request)
+    def watch(self, page: Page) -> None:
+        page.on("request", self._request)
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("websocket", self._websocket)
@@ -102,19 +105,19 @@ class Notebook:
 
     Args:
         server: The server it is on.
-        context: The page's context, which nobody else uses.
+        context: What the page shares with others, its cache above all.
         path: The file, in the server's folder.
     """
 
     def __init__(self, server: Server, context: BrowserContext, path: Path) -> None:
         self.server = server
         self.path = path
-        self.told = Told()
-        context.add_init_script(_HELPERS)
         self.page: Page = context.new_page()
         self.page.set_default_timeout(CELL_SECONDS * 1000)
+        self.page.add_init_script(_HELPERS)
         self.page.on("dialog", lambda dialog: dialog.accept())
-        self.told.watch(context, self.page)
+        self.told = Told()
+        self.told.watch(self.page)
 
     def open(self) -> None:
         """Go to the page, and wait until the notebook and its kernel are there."""
@@ -280,3 +283,12 @@ class CellView:
 
 
 OpenNotebook = Callable[..., Notebook]
+
+
+def asking(open_notebook: OpenNotebook, kitchen: Kitchen) -> tuple[Notebook, FormView]:
+    """A notebook whose second cell has ended with a form."""
+    kitchen.let("ask")
+    notebook = open_notebook(LOAD, ASK)
+    cell = notebook.after_loading().run()
+    cell.card.wait_for_state("Waiting for you")
+    return notebook, cell.card.form()

@@ -2,25 +2,18 @@
 
 import pytest
 from browser.lab import ALL_FRONTS
-from browser.notebooks import LOAD, Notebook, OpenNotebook
+from browser.notebooks import OpenNotebook, asking
 from browser.projects import Kitchen
 from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, ALL_FRONTS]
-ASK = "%bread publisher Wheat"
-
-
-def asking(open_notebook: OpenNotebook, kitchen: Kitchen) -> Notebook:
-    kitchen.let("ask", "publish")
-    notebook = open_notebook(LOAD, ASK, "'last'")
-    notebook.after_loading().run().card.form()
-    return notebook
 
 
 def test_no_key_but_enter_and_space_answers_and_none_touches_the_cell(
     open_notebook: OpenNotebook, kitchen: Kitchen
 ):
-    notebook = asking(open_notebook, kitchen)
+    kitchen.let("publish")
+    notebook, _ = asking(open_notebook, kitchen)
     cell, card, keys = notebook.cell(1), notebook.cell(1).card, notebook.page.keyboard
     before, count = notebook.sources(), cell.execution_count
     for name in ("Approve", "Deny…", "Edit arguments", "End run"):
@@ -41,7 +34,8 @@ def test_no_key_but_enter_and_space_answers_and_none_touches_the_cell(
 def test_shift_enter_in_a_text_area_is_a_new_line_and_in_a_field_nothing(
     open_notebook: OpenNotebook, kitchen: Kitchen
 ):
-    notebook = asking(open_notebook, kitchen)
+    kitchen.let("publish")
+    notebook, _ = asking(open_notebook, kitchen)
     cell, card, keys = notebook.cell(1), notebook.cell(1).card, notebook.page.keyboard
     count = cell.execution_count
     card.press("Edit arguments")
@@ -62,7 +56,8 @@ def test_shift_enter_in_a_text_area_is_a_new_line_and_in_a_field_nothing(
 def test_denying_needs_the_keyboard_alone(
     open_notebook: OpenNotebook, kitchen: Kitchen
 ):
-    notebook = asking(open_notebook, kitchen)
+    kitchen.let("publish")
+    notebook, _ = asking(open_notebook, kitchen)
     card, keys = notebook.cell(1).card, notebook.page.keyboard
     card.button("Deny…").focus()
     keys.press("Enter")
@@ -78,7 +73,8 @@ def test_denying_needs_the_keyboard_alone(
 def test_control_s_inside_a_card_still_saves(
     open_notebook: OpenNotebook, kitchen: Kitchen
 ):
-    notebook = asking(open_notebook, kitchen)
+    kitchen.let("publish")
+    notebook, _ = asking(open_notebook, kitchen)
     notebook.cell(1).card.button("Approve").focus()
     notebook.page.keyboard.press("Control+s")
     notebook.wait_until_saved()
@@ -86,7 +82,8 @@ def test_control_s_inside_a_card_still_saves(
 
 
 def test_escape_puts_focus_on_the_cell(open_notebook: OpenNotebook, kitchen: Kitchen):
-    notebook = asking(open_notebook, kitchen)
+    kitchen.let("publish")
+    notebook, _ = asking(open_notebook, kitchen)
     card = notebook.cell(1).card
     card.button("Approve").focus()
     notebook.page.keyboard.press("Escape")

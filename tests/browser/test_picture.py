@@ -12,12 +12,12 @@ import pytest
 from browser.lab import FRONTS, ROOT, Server, served
 from browser.notebooks import LOAD, OpenNotebook
 from browser.projects import Kitchen
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, BrowserContext, ViewportSize, expect
 
 pytestmark = pytest.mark.browser
 PICTURE = ROOT / "docs" / "images" / "card.png"
 LARGEST = 300_000
-VIEWPORT = {"width": 1000, "height": 930}
+VIEWPORT: ViewportSize = {"width": 1000, "height": 930}
 SHARPNESS = 1.4
 TITLE = "## The blog of the bakery"
 SCRIPT = """
@@ -45,6 +45,14 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    with browser.new_context(
+        viewport=VIEWPORT, device_scale_factor=SHARPNESS
+    ) as context:
+        yield context
+
+
 @pytest.fixture
 def kitchen(server: Server) -> Kitchen:
     root = server.folder / "bakery"
@@ -62,8 +70,6 @@ def test_the_shipped_publisher_waits_for_consent(
         LOAD,
         "%%bread publisher\nWrite a post about rye bread, then publish it.",
         title=TITLE,
-        viewport=VIEWPORT,
-        device_scale_factor=SHARPNESS,
     )
     for command in ("toggle-left-area", "toggle-header"):
         notebook.command(f"application:{command}")

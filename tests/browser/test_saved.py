@@ -1,7 +1,7 @@
 """What a notebook shows without its kernel, and what nothing in it may do."""
 
 import pytest
-from browser.notebooks import LOAD, OpenNotebook
+from browser.notebooks import ASK, LOAD, OpenNotebook
 from browser.projects import Kitchen
 from playwright.sync_api import expect
 
@@ -14,7 +14,7 @@ def test_an_untrusted_notebook_shows_the_pictures(
     open_notebook: OpenNotebook, kitchen: Kitchen
 ):
     kitchen.let("more", "ask")
-    first = open_notebook(LOAD, "%bread talker Rye", "%bread publisher Wheat")
+    first = open_notebook(LOAD, "%bread talker Rye", ASK)
     first.after_loading().run()
     first.cell(2).run().card.form()
     first.save()
@@ -61,7 +61,7 @@ def test_the_card_follows_the_theme_of_the_page(
     open_notebook: OpenNotebook, kitchen: Kitchen
 ):
     kitchen.let("ask")
-    notebook = open_notebook(LOAD, "%bread publisher Wheat")
+    notebook = open_notebook(LOAD, ASK)
     card = notebook.after_loading().run().card
     card.form()
     light = card.colours()
@@ -79,8 +79,8 @@ def test_a_narrow_card_scrolls_nothing_sideways(
     open_notebook: OpenNotebook, kitchen: Kitchen, width: int
 ):
     kitchen.let("ask")
-    viewport = {"width": width, "height": 900}
-    notebook = open_notebook(LOAD, "%bread publisher Wheat", viewport=viewport)
+    notebook = open_notebook(LOAD, ASK)
+    notebook.page.set_viewport_size({"width": width, "height": 900})
     notebook.command("application:toggle-left-area")
     card = notebook.after_loading().run().card
     card.form()
