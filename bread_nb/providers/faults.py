@@ -266,7 +266,7 @@ def unreachable(host: str, why: str) -> ProviderError:
         f"{host} did not answer.",
         code="MODEL_UNREACHABLE",
         why=why,
-        do="check the network, or BREAD_MODE=replay. The text so far is kept",
+        do="check the network, then run again. The text so far is kept",
         retryable=True,
     )
 

@@ -16,6 +16,7 @@ from bread_nb.runtime.inbox import (
 )
 from bread_nb.runtime.outcome import Outcome, PendingCall
 from bread_nb.runtime.recovery import (
+    at_work_elsewhere,
     interrupted,
     is_interrupted,
     load_drive,
@@ -119,6 +120,8 @@ class Desk:
         if row.status not in ("waiting", "working"):
             raise _ended(row)
         if row.status == "working" and not await is_interrupted(row, self._kit):
+            raise _elsewhere(row)
+        if await at_work_elsewhere(row, self._kit):
             raise _elsewhere(row)
         taken = await take_over(self._kit, row)
         if taken is None:

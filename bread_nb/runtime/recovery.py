@@ -28,6 +28,7 @@ from bread_nb.stores.records import Call, RunRow, crumb_log
 from bread_nb.stores.store import Claim, Put, Step, Store
 
 __all__ = [
+    "at_work_elsewhere",
     "interrupted",
     "is_interrupted",
     "load_drive",
@@ -63,6 +64,15 @@ async def _orphaned(store: Store, row: RunRow) -> bool:
     """Whether a call of a waiting run was being carried out by a process now dead."""
     for call in await turn_calls(store, row):
         if call.status == "running" and not await lease_alive(store, call.owner):
+            return True
+    return False
+
+
+async def at_work_elsewhere(row: RunRow, kit: Kit) -> bool:
+    """Whether another living process carries out a call of a waiting run."""
+    for call in await turn_calls(kit.store, row):
+        others = call.status == "running" and call.owner != kit.owner.id
+        if others and await lease_alive(kit.store, call.owner):
             return True
     return False
 

@@ -27,7 +27,12 @@ from bread_nb.runtime.hooks import chain_of
 from bread_nb.runtime.journal import Journal, message_steps, store_crumbs
 from bread_nb.runtime.numbers import Number
 from bread_nb.runtime.outcome import Outcome
-from bread_nb.runtime.recovery import is_interrupted, load_drive, take_over
+from bread_nb.runtime.recovery import (
+    at_work_elsewhere,
+    is_interrupted,
+    load_drive,
+    take_over,
+)
 from bread_nb.runtime.run import Live
 from bread_nb.runtime.runner import drive_on
 from bread_nb.runtime.scope import Kit, Scope
@@ -265,6 +270,8 @@ async def _make_way(session: Session, start: Start, kit: Kit) -> None:
         raise _busy(session.id, row.handle)
     if not start.discard:
         raise await _waiting(session, row, kit)
+    if await at_work_elsewhere(row, kit):
+        raise _busy(session.id, row.handle)
     taken = await take_over(kit, row)
     if taken is None:
         raise _busy(session.id, row.handle)

@@ -27,7 +27,7 @@ def inside(folder: Path, name: str) -> Generator[None]:
     assert child.stdout
     assert child.stdin
     try:
-        assert child.stdout.readline().strip() == name
+        assert child.stdout.readline().strip() in ("pay", "look")
         yield
     finally:
         child.kill()
@@ -173,3 +173,20 @@ async def test_a_live_run_is_not_taken_for_an_interrupted_one(tmp_path: Path) ->
             with pytest.raises(BreadError) as caught:
                 await bread.cancel("pay-1")
             assert caught.value.code == "SESSION_BUSY"
+
+
+async def test_a_waiting_run_is_not_ended_while_another_process_runs_its_call(
+    tmp_path: Path,
+) -> None:
+    with inside(tmp_path, "asked"):
+        async with till(tmp_path, hang=False) as bread:
+            with pytest.raises(BreadError) as caught:
+                await bread.cancel("asked-1")
+            assert caught.value.code == "SESSION_BUSY"
+            with pytest.raises(BreadError) as caught:
+                await bread.run("look", "Look.", session="till", discard=True)
+            assert caught.value.code == "SESSION_BUSY"
+    async with till(tmp_path, hang=False) as bread:
+        [row] = await bread.interrupted()
+        assert row.handle == "asked-1"
+        assert (await bread.cancel("asked-1")).status == "stopped"
