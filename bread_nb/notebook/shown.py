@@ -60,7 +60,7 @@ class Shown:
         self._pump = pump
         self.card = Card(surface_id(new_id()))
         self.card.facts = Facts(title=title or agent)
-        self._noted = False
+        self._noted: State | None = None
 
     # -- what the engine tells ---------------------------------------------------------
 
@@ -84,8 +84,8 @@ class Shown:
                 self.card.facts = replace(self.card.facts, session=session)
             self.crumbs.append(crumb)
             self.card.accept(crumb)
-            if self._noted and self.state not in ("waiting", "interrupted"):
-                self._noted = False
+            if self._noted not in (None, self.state):
+                self._noted = None
                 self.card.notice("still", "", "")
 
     def retell(self, crumbs: Sequence[Crumb]) -> None:
@@ -159,9 +159,9 @@ class Shown:
                 self._pump.touch_soon(self)
 
     def note(self, role: str, title: str, text: str, button: str | None = None) -> None:
-        """Show a note on the card until the run goes on."""
+        """Show a note on the card until the run's state is another."""
         with self.lock:
-            self._noted = True
+            self._noted = self.state
             self.card.notice(role, title, text, button=button)
             self._pump.touch_soon(self)
 

@@ -213,6 +213,14 @@ test("a running call counts its seconds", () => {
   assert.match(shown(rig.all(".b-call")[2] as Element), /running 4\.0 s/);
 });
 
+test("without a kernel the seconds of a call stand still", () => {
+  const rig = open(SCENES["blocks"]);
+  rig.page.pass(4000);
+  rig.view.gone();
+  rig.page.pass(9000);
+  assert.match(shown(rig.all(".b-call")[2] as Element), /running 4\.0 s/);
+});
+
 test("progress has a meter only where there are figures", () => {
   const rig = open(SCENES["blocks"]);
   const [figures, words] = rig.all(".b-progress");

@@ -92,6 +92,12 @@ export class ToolCall implements Block {
     else this.#ticks?.();
   }
 
+  /** Without a kernel behind the card nobody knows whether the call still runs. */
+  enable(alive: boolean): void {
+    this.#ticks?.();
+    if (alive && this.state === "running") this.#tick();
+  }
+
   dispose(): void {
     this.#ticks?.();
   }
