@@ -206,6 +206,11 @@ class Notebook:
         """Restart the kernel and run all cells, from the menu."""
         self._from_menu("Kernel", "Restart Kernel and Run All Cells…")
 
+    def accept_crash(self) -> None:
+        """Take note that the kernel died, and wait until it has started again."""
+        self.page.locator(".jp-Dialog .jp-mod-accept").click()
+        self.wait_until_ready()
+
     def _from_menu(self, menu: str, item: str) -> None:
         """Choose an item of a menu and say yes to what it asks."""
         page = self.page

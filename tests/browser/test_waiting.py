@@ -3,7 +3,7 @@
 import ast
 
 import pytest
-from browser.notebooks import Notebook, OpenNotebook, asking
+from browser.notebooks import LOAD, Notebook, OpenNotebook, asking
 from browser.projects import Kitchen
 from playwright.sync_api import expect
 
@@ -60,6 +60,32 @@ def test_ending_a_run_that_waits_asks_once_and_withdraws_the_question(
     expect(form.node).to_have_count(0)
     notebook.cell(1).wait_for_text("publisher stopped by you")
     assert kitchen.ledger() == []
+
+
+def test_after_a_crash_a_person_says_what_became_of_a_call(
+    open_notebook: OpenNotebook, kitchen: Kitchen
+):
+    notebook = open_notebook(LOAD, "import gates; gates.crash_at('crash')")
+    notebook.after_loading().run()
+    cell = notebook.add("%bread holder Rye").start()
+    kitchen.wait_for_ledger("hold dough")
+    kitchen.let("crash")
+    notebook.accept_crash()
+    cell.card.wait_for_state("No kernel behind this card")
+    notebook.add(LOAD).run()
+    pending = notebook.add("%bread pending").run()
+    pending.card.wait_for_state("Interrupted")
+    card = notebook.add("%bread recover").run().card
+    card.wait_for_state("Waiting for you")
+    expect(card.node).not_to_contain_text("The kernel ended while this run worked")
+    form = card.form()
+    expect(form.button("Go on")).to_have_attribute("aria-disabled", "true")
+    assert kitchen.ledger() == ["hold dough"]
+    form.node.get_by_text("It did not happen. Run it now.").click()
+    kitchen.let("hold")
+    form.press("Go on")
+    card.wait_for_state("Finished")
+    assert kitchen.ledger() == ["hold dough", "hold dough", "let go dough"]
 
 
 def runs(notebook: Notebook) -> list[str]:

@@ -1,6 +1,8 @@
 """Gates that a test opens with a file, and models and ledgers made of files."""
 
 import asyncio
+import os
+import signal
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -66,6 +68,16 @@ def pass_blocking(name: str) -> None:
     never = threading.Event()
     while not is_open(name):
         never.wait(LOOK_SECONDS)
+
+
+def crash_at(name: str) -> None:
+    """Die without a word when a gate is open."""
+
+    def wait_and_die() -> None:
+        pass_blocking(name)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=wait_and_die, daemon=True).start()
 
 
 def is_open(name: str) -> bool:
