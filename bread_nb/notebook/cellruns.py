@@ -10,7 +10,7 @@ from bread_nb.a2ui.endings import ending
 from bread_nb.base.wire import fingerprint
 from bread_nb.bread import Bread
 from bread_nb.errors import BreadError, BreadStopped, closest
-from bread_nb.notebook.bridge import hold, stopped
+from bread_nb.notebook.bridge import GRACE_SECONDS, hold, stopped
 from bread_nb.notebook.cells import Cell, in_ci
 from bread_nb.notebook.given import describe, look_up
 from bread_nb.notebook.parsing import (
@@ -231,6 +231,8 @@ def see_through(stage: Stage, shown: Shown, run: Run) -> None:
     try:
         hold(run, begun=begun)
     finally:
+        # A quick run may have ended before the engine took up what is shown of it.
+        shown.attached.wait(GRACE_SECONDS)
         shown.set_facts(foreground=False)
         if run.id or not run.done:
             shown.rest()

@@ -63,8 +63,8 @@ class Deeds:
         """
         letter = read_letter(cast("JsonValue", content))
         match letter:
-            case Hello(view=view):
-                self._shown.greet(screen, view, self._client())
+            case Hello():
+                self._shown.greet(screen, letter, self._client())
             case Bye(view=view):
                 screen.leave(view)
             case Action():

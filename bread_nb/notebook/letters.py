@@ -14,9 +14,10 @@ _LONGEST_NAME = 200
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """A view wants the whole card."""
+    """A view wants the whole card; `age` is how long its page has been there, in ms."""
 
     view: str
+    age: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,8 @@ def read_letter(content: JsonValue) -> Letter | None:
     """A custom message as what it means; None for one that means nothing here."""
     match content:
         case {"t": "hello", "view": str() as view} if _short(view):
-            return Hello(view)
+            age = content.get("age")
+            return Hello(view, age if isinstance(age, int | float) else None)
         case {"t": "bye", "view": str() as view}:
             return Bye(view)
         case {"t": "action", "id": str() as name, "message": dict() as message}:

@@ -52,6 +52,7 @@ class Screen:
         self.opened = monotonic()
         self.greeted = False
         self.settled = False
+        self.drawn_at: float | None = None
         self._lined = False
         self.views: dict[str, str | None] = {}
         self._card = Output(shell, cell)
@@ -108,9 +109,18 @@ class Screen:
         """The views in a page that no longer gets what this cell displays."""
         return [v for v, client in self.views.items() if client != self.cell.client]
 
+    @property
+    def late(self) -> bool:
+        """Whether anybody looks who would lose the card for nothing when it settles."""
+        return bool(self.late_views())
+
+    def missed(self, view: str, since: float) -> bool:
+        """Whether a view's page, which was loaded then, never got the picture."""
+        drawn = self.drawn_at
+        return view in self.late_views() and drawn is not None and drawn > since
+
     def draw(self, picture: Picture) -> bool:
         """Draw the picture, or draw it anew; whether a page may hold an older one."""
-        first = not self._picture.shown
         before = self._picture.bundle
         self._picture.show(
             {
@@ -119,7 +129,10 @@ class Screen:
                 "text/html": picture.html,
             }
         )
-        return not first and before != self._picture.bundle
+        if before == self._picture.bundle:
+            return False
+        self.drawn_at = monotonic()
+        return True
 
     def say(self, line: str) -> None:
         """Show one line of text in place of the card that no view has looked at."""

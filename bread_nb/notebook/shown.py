@@ -23,6 +23,7 @@ from bread_nb.base.ids import monotonic, new_id, now_ms
 from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.bread import Bread
 from bread_nb.crumbs import Crumb
+from bread_nb.notebook.letters import Hello
 from bread_nb.notebook.nonces import OpenForms
 from bread_nb.notebook.pump import Pump
 from bread_nb.notebook.show import Screen
@@ -57,6 +58,7 @@ class Shown:
         self.forms = OpenForms(bread)
         self.lock = threading.RLock()
         self.rested_at: float | None = None
+        self.attached = threading.Event()
         self._pump = pump
         self.card = Card(surface_id(new_id()))
         self.card.facts = Facts(title=title or agent)
@@ -195,12 +197,15 @@ class Shown:
                 sent = sum(screen.tell(snapshot) for screen in tuple(self.screens))
                 self._pump.spend(sent)
 
-    def greet(self, screen: Screen, view: str, client: str | None) -> None:
+    def greet(self, screen: Screen, hello: Hello, client: str | None) -> None:
         """A view has come: it gets the whole, the others what they do not have yet."""
         with self.lock:
             sent = self.send_news()
-            screen.greet(view, client)
-            screen.answer({**self.card.snapshot(), "view": view})
+            screen.greet(hello.view, client)
+            screen.answer({**self.card.snapshot(), "view": hello.view})
+            loaded = None if hello.age is None else monotonic() - hello.age / 1000
+            if loaded is not None and screen.missed(hello.view, loaded):
+                screen.answer({"t": "stale", "view": hello.view})
             self._pump.spend(sent + 1)
 
     # -- when it rests -----------------------------------------------------------------

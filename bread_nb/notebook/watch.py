@@ -145,6 +145,11 @@ class Watch:
         return shown
 
     def _attach(self, shown: Shown, live: Live) -> None:
+        """Hear what the run drops from now on, and take in what it has dropped."""
+        self._catch_up(shown, live)
+        shown.attached.set()
+
+    def _catch_up(self, shown: Shown, live: Live) -> None:
         if not live.run_id:
             self._starting.append((shown, live))
             live.ended.add_done_callback(lambda _: self._unstart(live))
@@ -207,7 +212,7 @@ class Watch:
                 if cell_id is not None and screen.cell.id == cell_id:
                     screen.close()
                     shown.screens.remove(screen)
-                elif shown.ended:
+                elif shown.ended and not screen.late:
                     screen.settle()
             self._forget(shown)
 
@@ -223,6 +228,7 @@ class Watch:
         unseen = not screen.greeted and now - screen.opened >= _UNSEEN_SECONDS
         rested = shown.rested_at
         over = shown.ended and rested is not None and now - rested >= _KEPT_SECONDS
+        over = over and not screen.late
         if not screen.settled:
             if unseen and shown.working:
                 screen.say(shown.line())

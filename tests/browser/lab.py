@@ -32,6 +32,7 @@ CONFIGURATION = {
     "IdentityProvider": {"token": TOKEN},
     "JupyterNotebookApp": PAGE,
     "LabApp": PAGE,
+    "LanguageServerManager": {"autodetect": False},
     "ServerApp": {
         "allow_root": True,
         "ip": "127.0.0.1",

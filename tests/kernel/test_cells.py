@@ -336,3 +336,16 @@ def test_show_redraws_any_run(page: Kernel):
     assert shown.outputs == first.outputs
     assert page.ok("print(_.text)").stdout == "Bread is **good**.\n"
     assert "[RUN_NOT_FOUND]" in page.run("%bread show nosuch-9").told
+
+
+def test_every_quick_run_leaves_its_picture_in_its_own_cell(page: Kernel):
+    page.ok(
+        "import sys\n"
+        "before = sys.getswitchinterval()\n"
+        "sys.setswitchinterval(1e-6)\n"
+        "quick = Agent(model=Scripted(['quick'], repeat_last=True))"
+    )
+    many = "for _ in range(60):\n    get_ipython().run_line_magic('bread', 'quick go')"
+    drawn = [plain for plain in page.ok(many).plain if plain.endswith("quick")]
+    page.ok("sys.setswitchinterval(before)")
+    assert len(drawn) == 60
