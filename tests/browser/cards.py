@@ -73,6 +73,13 @@ class CardView:
             }"""
         )
 
+    def moving(self) -> int:
+        """How many things in it move by themselves."""
+        return self.node.evaluate(
+            "(node) => node.getAnimations({subtree: true})"
+            ".filter((one) => one.playState === 'running').length"
+        )
+
     def button(self, name: str) -> Locator:
         """A button by its words."""
         return self.node.get_by_role("button", name=name, exact=True)

@@ -125,9 +125,14 @@ class Notebook:
         self.page.goto(self.server.address(inside))
         self.wait_until_ready()
 
-    def wait_until_ready(self) -> None:
+    def wait_until_there(self) -> None:
+        """Wait until the notebook is in the page."""
         there = "() => window.breadTest.there()"
         self.page.wait_for_function(there, timeout=LOAD_SECONDS * 1000)
+
+    def wait_until_ready(self) -> None:
+        """Wait until its kernel answers, too."""
+        self.wait_until_there()
         self.page.evaluate("() => window.breadTest.ready()")
 
     def reload(self) -> None:
@@ -155,6 +160,11 @@ class Notebook:
             source,
         )
         return self.cell(index)
+
+    def scroll_position(self) -> float:
+        """How far the cells are scrolled."""
+        outer = self.page.locator(".jp-WindowedPanel-outer").first
+        return outer.evaluate("(node) => node.scrollTop")
 
     def milliseconds_to_answer(self, button: Locator) -> float:
         """How long the page takes from a key press to the next picture on screen."""

@@ -171,3 +171,22 @@ def test_a_reloaded_page_redraws_what_waits_and_the_answer_counts(
     expect(cell.card.prose).to_contain_text("The blog said: published Wheat x1")
     expect(cell.card.node).to_contain_text("The saved copy below is older")
     assert kitchen.ledger() == ["Wheat x1"]
+
+
+def test_a_page_reloaded_while_its_cell_works_keeps_the_card_and_says_what_to_do(
+    open_notebook: OpenNotebook, kitchen: Kitchen
+):
+    notebook = open_notebook(LOAD, "%bread talker Rye", "'next'")
+    cell = notebook.after_loading().start()
+    expect(cell.card.prose).to_contain_text(FIRST)
+    notebook.save()
+    notebook.page.reload()
+    notebook.wait_until_there()
+    kitchen.let("more")
+    notebook.wait_until_ready()
+    cell.card.wait_for_state("Finished")
+    expect(cell.card.node).to_contain_text("The saved copy below is older")
+    notebook.cell(2).run()
+    expect(cell.card.prose).to_contain_text(WHOLE)
+    notebook.add("%bread show last").run()
+    notebook.cell(3).wait_for_text(WHOLE)

@@ -55,35 +55,3 @@ def test_nothing_that_a_model_says_runs_or_loads(
     untrusted = open_notebook()
     untrusted.cell(1).wait_for_text("rogue finished")
     assert untrusted.page.evaluate(CANARY) is None
-
-
-def test_the_card_follows_the_theme_of_the_page(
-    open_notebook: OpenNotebook, kitchen: Kitchen
-):
-    kitchen.let("ask")
-    notebook = open_notebook(LOAD, ASK)
-    card = notebook.after_loading().run().card
-    card.form()
-    light = card.colours()
-    notebook.command("apputils:change-theme", theme="JupyterLab Dark")
-    expect(card.node).to_have_attribute("data-theme", "dark")
-    dark = card.colours()
-    assert light["scheme"] == "light"
-    assert dark["scheme"] == "dark"
-    assert sum(light["paper"]) > sum(light["ink"])
-    assert sum(dark["paper"]) < sum(dark["ink"])
-
-
-@pytest.mark.parametrize("width", [360, 700])
-def test_a_narrow_card_scrolls_nothing_sideways(
-    open_notebook: OpenNotebook, kitchen: Kitchen, width: int
-):
-    kitchen.let("ask")
-    notebook = open_notebook(LOAD, ASK)
-    notebook.page.set_viewport_size({"width": width, "height": 900})
-    notebook.command("application:toggle-left-area")
-    card = notebook.after_loading().run().card
-    card.form()
-    for fact in ("agent", "word", "btn"):
-        expect(card.node.locator(f".b-head .b-{fact}").first).to_be_visible()
-    assert card.node.evaluate("(node) => node.scrollWidth <= node.clientWidth")

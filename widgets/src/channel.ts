@@ -76,16 +76,21 @@ export class Channel {
   hello(): void {
     this.#asking?.();
     if (this.#closing) return;
-    const say = () => this.#post({ t: "hello", view: this.#view, last: this.#last });
     const repeats = this.#last === -1 ? SAID_AGAIN : [];
-    const timers = repeats.map((ms) => this.#page.later(ms, say));
+    const timers = repeats.map((ms) => this.#page.later(ms, () => this.#sayHello()));
     const silent = () => {
       this.#asking = null;
       this.#receiver.alive(false);
     };
     timers.push(this.#page.later(ANSWER_WITHIN, silent));
     this.#asking = () => timers.forEach((cancel) => cancel());
-    say();
+    this.#sayHello();
+  }
+
+  /** `age` tells the kernel what this page cannot have got: what it sent before. */
+  #sayHello(): void {
+    const age = Math.round(this.#page.now());
+    this.#post({ t: "hello", view: this.#view, last: this.#last, age });
   }
 
   /** Send an action; `urgent` is tried when it is not acknowledged in one second. */

@@ -43,6 +43,12 @@ test("a first hello is said again, in case it went out before there was a way in
   assert.equal(rig.kernel.hellos().length, 2);
 });
 
+test("a hello says how long its page has been there", () => {
+  const rig = open();
+  const [first] = rig.kernel.hellos();
+  assert.equal(first?.["age"], Math.round(rig.page.now()));
+});
+
 test("Try again asks again, and any answer brings the card back", () => {
   const rig = open();
   rig.page.pass(2000);
