@@ -160,14 +160,14 @@ def half(
 
     async def one() -> float:
         spent = {"suspend": 0.0, "resume": 0.0}
-        for _ in range(10):
+        for _ in range(25):
             since = time.process_time()
             asked = await suspend()
             middle = time.process_time()
             await resume(asked)
             spent["suspend"] += middle - since
             spent["resume"] += time.process_time() - middle
-        return spent[which] * 1000 / 10
+        return spent[which] * 1000 / 25
 
     return one
 
@@ -201,7 +201,7 @@ def our_history(provider: str, messages: int) -> Contestant:
         agent = ours.agent(provider, sitting.place("text-1"))
         async with ours.bread_with(agent, sitting.store()) as bread:
             await fill(bread, "long", messages)
-            yield cpu_ms(lambda: read(ours.stream(bread, "long")), 5)
+            yield cpu_ms(lambda: read(ours.stream(bread, "long")), 20)
 
     return up
 
@@ -231,7 +231,7 @@ async def hand_history(sitting: Sitting) -> AsyncIterator[One]:
             last = {"role": "user", "content": ours.FIRST}
             await hand_loop.run(carrier, sitting.chat("text-1"), [*said, last])
 
-        yield cpu_ms(run, 5)
+        yield cpu_ms(run, 20)
 
 
 async def at_once(work: Callable[[], Awaitable[object]], number: int) -> float:

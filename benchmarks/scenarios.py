@@ -86,8 +86,8 @@ SCENARIOS: dict[str, Scenario] = {
         title="trivial streamed run",
         unit="CPU ms",
         goal=1.1,
-        contestants=either(lambda p: our_runs(p, "text-1", 10))
-        | by_hand(lambda t: hand_runs(t, "text-1", 10)),
+        contestants=either(lambda p: our_runs(p, "text-1", 40))
+        | by_hand(lambda t: hand_runs(t, "text-1", 40)),
     ),
     "deltas": Scenario(
         title="10,000 deltas, each",
@@ -101,15 +101,15 @@ SCENARIOS: dict[str, Scenario] = {
         title="20 sequential tool calls",
         unit="CPU ms",
         goal=27,
-        contestants=either(lambda p: our_calls(p, "chain-20", 20, 2))
-        | by_hand(lambda t: hand_runs(t, "chain-20", 2)),
+        contestants=either(lambda p: our_calls(p, "chain-20", 20, 4))
+        | by_hand(lambda t: hand_runs(t, "chain-20", 4)),
     ),
     "fan": Scenario(
         title="50 parallel tool calls in one turn",
         unit="CPU ms",
         goal=10,
-        contestants=either(lambda p: our_calls(p, "fan-50", 50, 3))
-        | by_hand(lambda t: hand_runs(t, "fan-50", 3)),
+        contestants=either(lambda p: our_calls(p, "fan-50", 50, 6))
+        | by_hand(lambda t: hand_runs(t, "fan-50", 6)),
     ),
     "suspend": Scenario(
         title="durable suspend",
