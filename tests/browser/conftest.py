@@ -7,10 +7,11 @@ from collections.abc import Generator, Iterator
 
 import nbformat
 import pytest
+from browser.cards import SECONDS
 from browser.lab import FRONTS, FrontName, Server, missing_binder, served
 from browser.notebooks import VIEWPORT, Notebook, OpenNotebook
 from browser.projects import Kitchen
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 FLAGS = [
     "--headless=new",
@@ -30,6 +31,7 @@ FAILED = pytest.StashKey[bool]()
 
 @pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
+    expect.set_options(timeout=SECONDS * 1000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         yield browser
