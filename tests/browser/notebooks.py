@@ -15,6 +15,7 @@ from browser.projects import Kitchen
 from playwright.sync_api import (
     BrowserContext,
     ConsoleMessage,
+    Error,
     Locator,
     Page,
     Request,
@@ -73,7 +74,7 @@ class Told:
     def watch(self, page: Page) -> None:
         page.on("request", self._request)
         page.on("console", self._console)
-        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("pageerror", self._raised)
         page.on("websocket", self._websocket)
 
     def _request(self, request: Request) -> None:
@@ -85,11 +86,16 @@ class Told:
             self.outside.append(url)
 
     def _console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self._blame(message.text, message.location["url"])
+
+    def _raised(self, error: Error) -> None:
+        self._blame(str(error), error.stack or "")
+
+    def _blame(self, text: str, where: str) -> None:
         # The front ends have errors of their own. Widgets come from blob addresses.
-        where = message.location["url"]
-        ours = where.startswith("blob:") or OURS.search(message.text)
-        if message.type == "error" and ours:
-            self.errors.append(f"{message.text} ({where})")
+        if "blob:" in where or OURS.search(text):
+            self.errors.append(f"{text} ({where})")
 
     def _websocket(self, socket: WebSocket) -> None:
         self._look(socket.url)

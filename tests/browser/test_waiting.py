@@ -68,6 +68,7 @@ def test_after_a_crash_a_person_says_what_became_of_a_call(
     notebook = open_notebook(LOAD, "import gates; gates.crash_at('crash')")
     notebook.after_loading().run()
     cell = notebook.add("%bread holder Rye").start()
+    cell.card.wait_for_state("Running hold")
     kitchen.wait_for_ledger("hold dough")
     kitchen.let("crash")
     notebook.accept_crash()
