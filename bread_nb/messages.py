@@ -20,6 +20,7 @@ __all__ = [
     "Message",
     "Native",
     "Part",
+    "Price",
     "Reasoning",
     "Role",
     "StopReason",
@@ -191,6 +192,23 @@ class Usage:
             self.cache_write + other.cache_write,
             self.reasoning + other.reasoning,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What one call cost, and who says so.
+
+    Args:
+        amount: The money.
+        source: `provider` when the service said it, `rates` for the caller's own
+            rates, `genai-prices` and its version for the table, `free` when nothing
+            is charged.
+        currency: What it is counted in.
+    """
+
+    amount: float
+    source: str
+    currency: str = "USD"
 
 
 _PARTS: dict[str, type[Any]] = {

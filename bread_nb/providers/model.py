@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 from pydantic import JsonValue
 
 from bread_nb.errors import BreadError
-from bread_nb.messages import Message, Native, StopReason, ToolSpec, Usage
+from bread_nb.messages import Message, Native, Price, StopReason, ToolSpec, Usage
 
 __all__ = [
     "CallEnd",
@@ -129,9 +129,13 @@ class FileChunk:
 
 @dataclass(frozen=True, slots=True)
 class UsageReport:
-    """The tokens of the call so far; each report replaces the one before."""
+    """The tokens of the call so far; each report replaces the one before.
+
+    `price` is what the service itself says the call cost, where it says so.
+    """
 
     usage: Usage
+    price: Price | None = None
 
 
 @dataclass(frozen=True, slots=True)
