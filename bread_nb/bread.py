@@ -14,26 +14,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
-from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.crumbs import Crumb, HumanRequired, from_wire
 from bread_nb.errors import BreadError
-from bread_nb.governance.gate import Gate
-from bread_nb.project.config import BreadConfig, find_project, load_config, store_url
+from bread_nb.project.config import BreadConfig, find_project, load_config
+from bread_nb.project.equipment import equip
 from bread_nb.project.loader import AgentFolder
 from bread_nb.project.roster import Member, Roster
-from bread_nb.providers.catalog import Catalog
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.desk import Desk, Names
 from bread_nb.runtime.inbox import find_run
-from bread_nb.runtime.leases import Owner
 from bread_nb.runtime.listeners import Event, Listeners, Sink
 from bread_nb.runtime.outcome import Outcome, PendingCall
 from bread_nb.runtime.run import Home, Live, Run, Work
-from bread_nb.runtime.scope import Kit
 from bread_nb.runtime.sessions import Sessions
 from bread_nb.runtime.starting import Start, start_run
-from bread_nb.stores.blobs import BlobStore, FolderBlobs
-from bread_nb.stores.opening import open_store
+from bread_nb.stores.blobs import BlobStore
 from bread_nb.stores.records import Definition, RunRow, crumb_log
 from bread_nb.stores.store import Store
 
@@ -84,22 +79,7 @@ class Bread:
         self._listeners = Listeners(self.config.crumb_filter)
         self._home = home or Bread.common_home or _Here()
         self._lives: dict[Live, None] = {}
-        opened = store_url(self.root, self.config.store) if store is None else store
-        self._kit = Kit(
-            store=open_store(opened, self.root) if isinstance(opened, str) else opened,
-            owner=Owner(),
-            redactor=Redactor(environment_secrets()),
-            fault=self._listeners.fault,
-            publish=self._listeners.publish,
-            blob_store=self.config.blob_store
-            or FolderBlobs(self.root / ".bread" / "blobs"),
-            gate=Gate(),
-            catalog=Catalog(self.config.providers),
-            hooks=tuple(filter(None, [self.config.hooks])),
-            credential_sources=tuple(filter(None, [self.config.credentials])),
-            error_handling=self.config.error_handling,
-            ask_timeout=self.config.ask_timeout,
-        )
+        self._kit = equip(self.config, self.root, self._listeners, store)
         self._desk = Desk(self._kit, self._roster.of_run)
 
     @classmethod
