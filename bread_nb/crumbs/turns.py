@@ -241,10 +241,14 @@ class ModelUsed(Crumb):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ModelRetry(Crumb):
-    """A model call is tried again; text of the failed try is withdrawn."""
+    """A model call is tried again; text of the failed try is withdrawn.
+
+    `model` is who is asked next, where it is another model.
+    """
 
     type: ClassVar[str] = "model:retry"
     attempt: int
     attempts: int
     delay_ms: int
     error: ErrorInfo
+    model: str | None = None

@@ -28,6 +28,7 @@ __all__ = [
     "NativeBlock",
     "ReasoningChunk",
     "ReasoningEnd",
+    "Restart",
     "TextChunk",
     "UsageReport",
     "Wrapper",
@@ -139,11 +140,37 @@ class UsageReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Restart:
+    """What was streamed so far is void: the request is made once more.
+
+    Args:
+        error: Why the try before it failed.
+        attempt: The number of the try that failed, from 1.
+        attempts: The tries there may be in all.
+        delay: Seconds until the next try begins.
+        model: Who is asked next, where it is another model.
+    """
+
+    error: BreadError
+    attempt: int
+    attempts: int
+    delay: float = 0.0
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
-    """The end of the stream. `model` is the one that answered."""
+    """The end of the stream.
+
+    Args:
+        stop_reason: Why it ended.
+        model: The model that answered, as its service calls it.
+        name: `provider:model` of who answered, where somebody else was asked.
+    """
 
     stop_reason: StopReason | None
     model: str | None = None
+    name: str | None = None
 
 
 Delta = (
@@ -156,6 +183,7 @@ Delta = (
     | CallEnd
     | FileChunk
     | UsageReport
+    | Restart
     | Finish
 )
 

@@ -47,7 +47,7 @@ async def ask_model(drive: Drive, toolbox: Toolbox) -> Turn | Recovered:
             redactor = drive.scope.kit.redactor
             raise as_bread_error(error, "AGENT_ERROR", redactor) from error
         if _says_nothing(turn):
-            raise _empty(turn.model)
+            raise _empty(turn.name)
         return turn
 
     def told(error: BreadError, number: int, tries: int, wait: float) -> None:
@@ -87,7 +87,7 @@ async def _attempt(drive: Drive, toolbox: Toolbox, number: int) -> Turn:
     turn = await take_turn(model, request, drive.scope, drive.spoken)
     drive.scope.emit(
         ModelUsed,
-        model=turn.model if ":" in turn.model else model.name,
+        model=turn.name,
         turn=drive.row.turn + 1,
         usage=_usage_json(turn),
         stop_reason=turn.stop_reason,

@@ -131,7 +131,7 @@ async def _turn(drive: Drive) -> Outcome | None:
         return await end_finished(drive, turn.output)
     spent: dict[str, JsonValue] = {
         "turn": drive.row.turn + 1,
-        "model": turn.model if ":" in turn.model else drive.row.model,
+        "model": turn.name,
         "usage": _add(drive.row, turn.usage),
         "text": turn.message.text or drive.row.text,
         "files": [*drive.row.files, *map(_listed, turn.message.files)],

@@ -9,7 +9,9 @@ from bread_nb.base.piece_mask import PieceMask
 from bread_nb.base.text_mask import TextMask
 from bread_nb.base.wire import read_json
 from bread_nb.crumbs import (
+    ErrorInfo,
     FileGenerated,
+    ModelRetry,
     ReasoningDelta,
     TextDelta,
     ToolInputDelta,
@@ -41,6 +43,7 @@ from bread_nb.providers.model import (
     NativeBlock,
     ReasoningChunk,
     ReasoningEnd,
+    Restart,
     TextChunk,
     UsageReport,
 )
@@ -51,12 +54,16 @@ __all__ = ["Turn", "elapsed_ms", "take_turn"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """What one model call gave."""
+    """What one model call gave.
+
+    `name` is `provider:model` of who answered, `model` what its service calls it.
+    """
 
     message: Message
     stop_reason: StopReason | None
     usage: Usage
     model: str
+    name: str
 
 
 @dataclass(slots=True)
@@ -119,6 +126,24 @@ class _Draft:
                 self.parts.append(await _keep_file(delta, self.scope))
             case Finish():
                 self.finish = delta
+            case Restart():
+                self._start_anew(delta)
+
+    def _start_anew(self, restart: Restart) -> None:
+        """Drop what came so far, and tell the reader to drop it as well."""
+        self.close()
+        self.parts.clear()
+        self.spoken.clear()
+        self.calls.clear()
+        self.usage, self.finish, self.taken = Usage(), None, None
+        self.scope.emit(
+            ModelRetry,
+            attempt=restart.attempt,
+            attempts=restart.attempts,
+            delay_ms=round(restart.delay * 1000),
+            error=ErrorInfo.of(restart.error),
+            model=restart.model,
+        )
 
     def _take_call(self, delta: CallStart | CallFragment | CallEnd) -> None:
         if isinstance(delta, CallStart):
@@ -219,6 +244,7 @@ async def take_turn(
         stop_reason=finish.stop_reason,
         usage=draft.usage,
         model=finish.model or model.name,
+        name=finish.name or model.name,
     )
 
 
