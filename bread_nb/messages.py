@@ -7,7 +7,7 @@ back only to the provider and model they came from.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast
 
@@ -171,17 +171,22 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens by tier. `input` leaves out what was read from or written to a cache."""
+    """Tokens by tier. `input` leaves out what was read from or written to a cache.
+
+    `reasoning` is a part of `output`, `cache_write_1h` the part of `cache_write` that
+    is kept for an hour.
+    """
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     reasoning: int = 0
+    cache_write_1h: int = 0
 
     @property
     def total(self) -> int:
-        """All tokens; reasoning is a part of the output and not counted again."""
+        """All tokens, each counted once."""
         return self.input + self.output + self.cache_read + self.cache_write
 
     def __add__(self, other: Usage) -> Usage:
@@ -191,7 +196,13 @@ class Usage:
             self.cache_read + other.cache_read,
             self.cache_write + other.cache_write,
             self.reasoning + other.reasoning,
+            self.cache_write_1h + other.cache_write_1h,
         )
+
+    @staticmethod
+    def of(tiers: Mapping[str, int]) -> Usage:
+        """The usage of a mapping of tiers; a tier of a newer version is left out."""
+        return Usage(**{name: tiers[name] for name in Usage.__slots__ if name in tiers})
 
 
 @dataclass(frozen=True, slots=True)
