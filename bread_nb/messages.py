@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from os import PathLike
+from pathlib import Path
 from typing import Any, Literal, cast
 
 from pydantic import JsonValue
 
+from bread_nb.base.media import data_uri, mime_type_of
 from bread_nb.base.wire import dumps
 
 __all__ = [
@@ -73,11 +76,32 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file by its address in the blob store."""
+    """A file by its address: one in the blob store, or a `data:` URI that holds it."""
 
     uri: str
     mime_type: str
     name: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        source: bytes | str | PathLike[str],
+        *,
+        mime_type: str | None = None,
+        name: str | None = None,
+    ) -> File:
+        """A file from its bytes or its path, to be returned by a tool.
+
+        Raises:
+            OSError: When there is no such file.
+        """
+        if isinstance(source, bytes):
+            data = source
+        else:
+            path = Path(source).expanduser()
+            data, name = path.read_bytes(), name or path.name
+        kind = mime_type or mime_type_of(name, data)
+        return cls(data_uri(data, kind), kind, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +121,16 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What became of one call; text stays text, anything else is JSON."""
+    """What became of one call; text stays text, anything else is JSON.
+
+    `files` are what the tool gave beside its words.
+    """
 
     call_id: str
     name: str
     content: JsonValue = None
     failed: bool = False
+    files: tuple[File, ...] = ()
 
     @property
     def text(self) -> str:
@@ -146,13 +174,20 @@ class Message:
 
     @property
     def files(self) -> tuple[File, ...]:
-        """The files of the message, in order."""
-        return tuple(part for part in self.parts if isinstance(part, File))
+        """The files of the message and of the results in it, in order."""
+        found: list[File] = []
+        for part in self.parts:
+            if isinstance(part, File):
+                found.append(part)
+            elif isinstance(part, ToolResult) and part.files:
+                found += part.files
+        return tuple(found)
 
 
-def user(text: str) -> Message:
-    """A message of the user."""
-    return Message("user", (Text(text),))
+def user(text: str, *files: File) -> Message:
+    """A message of the user; files come before the words about them."""
+    words = (Text(text),) if text.strip() or not files else ()
+    return Message("user", (*files, *words))
 
 
 def assistant(*parts: Part) -> Message:
@@ -245,6 +280,8 @@ def _part_json(part: Part) -> JsonValue:
         value = getattr(part, name)
         if isinstance(value, Native):
             value = _part_json(value)
+        elif name == "files":
+            value = [_part_json(file) for file in value] or None
         if value is not None:
             out[name] = value
     return out
@@ -268,10 +305,12 @@ def _part(value: JsonValue) -> Part:
         raise ValueError("this is not a part of a stored message")
     kind = _PARTS[cast("str", value["kind"])]
     known = {name: value[name] for name in _FIELDS[kind] if name in value}
-    native = known.get("native")
-    if native is not None:
-        known["native"] = cast("JsonValue", _part(native))
-    return cast("Part", kind(**known))
+    made = cast("dict[str, Any]", known)
+    if known.get("native") is not None:
+        made["native"] = _part(known["native"])
+    if isinstance(files := known.get("files"), list):
+        made["files"] = tuple([_part(file) for file in files])
+    return cast("Part", kind(**made))
 
 
 def answered(messages: Iterable[Message]) -> set[str]:
