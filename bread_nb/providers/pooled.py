@@ -1,12 +1,13 @@
-"""Calls over the connection pool that httpx2 itself is built on.
+"""Calls over the connections that httpx2 itself is built on, kept open in between.
 
-What is left out is httpx2's client: redirects, cookies, auth and models of requests,
-which a call to a model's service has no use for and which cost as much as the rest.
+What is left out is httpx2's client and its pool: redirects, cookies, auth, models of
+requests and a queue, which a call to a model's service has no use for and which cost
+more than the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable
+from collections.abc import AsyncIterable, Awaitable, Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from ssl import SSLContext
@@ -28,8 +29,7 @@ from bread_nb.providers.transport import (
 
 __all__ = ["Place", "Pools", "place_of"]
 
-# A pool looks at all its connections for each request: many small ones cost less.
-_MOST_IN_A_POOL = 16
+_Connection = httpcore2.AsyncHTTPConnection
 _LOST = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException)
 _EXTENSIONS = {"timeout": {"connect": CONNECT_SECONDS}}
 
@@ -41,6 +41,11 @@ class Place:
     url: httpcore2.URL
     secure: bool
     host: bytes
+
+    @property
+    def site(self) -> tuple[bool, bytes]:
+        """What a connection is good for."""
+        return self.secure, self.host
 
 
 @lru_cache(maxsize=256)
@@ -69,13 +74,15 @@ def place_of(url: str) -> Place | None:
 
 
 class _Answer:
-    """A response of a pool."""
+    """A response, and what is to be done with its connection afterwards."""
 
     __slots__ = ("_chunks", "_left", "_response", "headers", "status")
 
-    def __init__(self, response: httpcore2.Response, left: Callable[[], None]) -> None:
+    def __init__(
+        self, response: httpcore2.Response, left: Callable[[], Awaitable[None]]
+    ) -> None:
         self._response = response
-        self._left = left
+        self._left: Callable[[], Awaitable[None]] | None = left
         self._chunks = aiter(cast("AsyncIterable[bytes]", response.stream))
         self.status = response.status
         self.headers = {
@@ -95,32 +102,16 @@ class _Answer:
 
     async def aclose(self) -> None:
         """Let go of the connection."""
-        left, self._left = self._left, _nothing
+        left, self._left = self._left, None
         try:
             await self._response.aclose()
         finally:
-            left()
-
-
-class _Pool:
-    """A pool, and how many of its answers are under way."""
-
-    def __init__(self, certificates: SSLContext | None, *, keep: int) -> None:
-        self.at_work = 0
-        self.core = httpcore2.AsyncConnectionPool(
-            ssl_context=certificates,
-            max_connections=None,
-            max_keepalive_connections=keep,
-            keepalive_expiry=KEPT_SECONDS,
-            network_backend=Sockets(),
-        )
-
-    def leave(self) -> None:
-        self.at_work -= 1
+            if left is not None:
+                await left()
 
 
 class Pools:
-    """The pools of one event loop: for plain and secure calls, kept and fresh ones.
+    """The connections of one event loop, those at work and those that rest.
 
     Args:
         certificates: Gives the trusted certificates; asked at the first secure call.
@@ -128,35 +119,57 @@ class Pools:
 
     def __init__(self, certificates: Callable[[], SSLContext]) -> None:
         self._certificates = certificates
-        self._pools: dict[tuple[bool, bool], list[_Pool]] = {}
+        self._at_work: set[_Connection] = set()
+        self._resting: dict[tuple[bool, bytes], list[_Connection]] = {}
 
     async def send(self, call: Call, place: Place, *, fresh: bool) -> _Answer:
         """The response to `call`, its body still to be read."""
         request = _request(call, place)
-        pool = self._pool(secure=place.secure, fresh=fresh)
-        pool.at_work += 1
+        rested = None if fresh else await self._rested(place)
+        connection = rested or self._new(place)
+        self._at_work.add(connection)
         try:
-            response = await pool.core.handle_async_request(request)
+            response = await connection.handle_async_request(request)
         except BaseException as error:
-            pool.leave()
+            self._at_work.discard(connection)
             raise _told(error) from error
-        return _Answer(response, pool.leave)
+        return _Answer(response, lambda: self._let_rest(connection, place))
 
-    def _pool(self, *, secure: bool, fresh: bool) -> _Pool:
-        """The first pool that is not busy, so that few calls share few connections."""
-        pools = self._pools.setdefault((secure, fresh), [])
-        for pool in pools:
-            if pool.at_work < _MOST_IN_A_POOL:
-                return pool
-        context = self._certificates() if secure else None
-        pools.append(_Pool(context, keep=0 if fresh else KEPT))
-        return pools[-1]
+    async def _rested(self, place: Place) -> _Connection | None:
+        """The connection that has rested the least; those that have ended are shut."""
+        resting = self._resting.get(place.site)
+        while resting:
+            connection = resting.pop()
+            if not connection.has_expired():
+                return connection
+            await connection.aclose()
+        return None
+
+    def _new(self, place: Place) -> _Connection:
+        return _Connection(
+            place.url.origin,
+            ssl_context=self._certificates() if place.secure else None,
+            keepalive_expiry=KEPT_SECONDS,
+            network_backend=Sockets(),
+        )
+
+    async def _let_rest(self, connection: _Connection, place: Place) -> None:
+        """Keep a connection for the next call, when it can carry one."""
+        self._at_work.discard(connection)
+        if not connection.is_idle():
+            return
+        resting = self._resting.setdefault(place.site, [])
+        resting.append(connection)
+        if len(resting) > KEPT or resting[0].has_expired():
+            await resting.pop(0).aclose()
 
     async def aclose(self) -> None:
         """Close the connections."""
-        for pools in self._pools.values():
-            for pool in pools:
-                await pool.core.aclose()
+        resting = [each for rested in self._resting.values() for each in rested]
+        for connection in (*resting, *self._at_work):
+            await connection.aclose()
+        self._resting.clear()
+        self._at_work.clear()
 
 
 def _request(call: Call, place: Place) -> httpcore2.Request:
@@ -189,7 +202,3 @@ def _told(error: BaseException) -> BaseException:
             return Lost()
         case _:
             return error
-
-
-def _nothing() -> None:
-    """There is nothing left to let go of."""
