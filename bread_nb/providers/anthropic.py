@@ -25,7 +25,7 @@ from bread_nb.messages import (
     ToolResult,
     ToolSpec,
 )
-from bread_nb.providers.client import Call, Client, Transport, exchange
+from bread_nb.providers.client import Call, Transport, carrier, exchange
 from bread_nb.providers.encoding import (
     body,
     empty_request,
@@ -48,7 +48,10 @@ _VERSION = "2023-06-01"
 _MAX_TOKENS = 8192
 _OWN_SETTINGS = PACE_SETTINGS | {"max_tokens", "stop", "betas"}
 # Models from before structured outputs refuse `output_config.format`.
-_NO_FORMAT = re.compile(r"claude-(?:[23]|instant|(?:opus|sonnet)-4(?:-0|-20\d{6})?$)")
+_NO_FORMAT = re.compile(
+    r"(?:^|\.)claude-(?:[23]|instant|"
+    r"(?:opus|sonnet)-4(?:-0)?(?:[-@]20\d{6})?(?:-v\d.*)?$)"
+)
 
 
 class Anthropic:
@@ -69,7 +72,7 @@ class Anthropic:
         self._provider = "anthropic"
         self._model = described.name.partition(":")[2]
         self._described = described
-        self._transport = transport or Client()
+        self._transport = carrier(transport, described.client)
         self._key = f"messages:{self._model}"
 
     async def aclose(self) -> None:
@@ -85,13 +88,14 @@ class Anthropic:
             key=self._described.api_key,
             default_url=_URL,
             agent=request.agent_id,
+            client=self._described.client,
         )
         call = Call(
             service=self._provider,
             url=f"{place.base_url.removesuffix('/v1')}/v1/messages",
             headers=_headers(place.key, settings),
             body=self.encode(request, settings),
-            secrets=(place.key,) if place.key else (),
+            secrets=place.secrets,
         )
         parser = MessagesParser(
             provider=self._provider,
@@ -138,7 +142,7 @@ class Anthropic:
         if schema is None:
             return "", output
         closed = strict(schema, all_required=False)
-        if closed is None or _NO_FORMAT.match(self._model):
+        if closed is None or _NO_FORMAT.search(self._model):
             return as_instruction(schema), output
         return "", {**output, "format": {"type": "json_schema", "schema": closed}}
 

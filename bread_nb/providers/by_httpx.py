@@ -5,7 +5,7 @@ It is not imported before such a call, or one that needs the trusted certificate
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from functools import cache
 from ssl import SSLContext
 
@@ -21,7 +21,7 @@ from bread_nb.providers.transport import (
     Unsendable,
 )
 
-__all__ = ["ByHttpx", "certificates"]
+__all__ = ["Answer", "ByHttpx", "certificates", "transport_fault"]
 
 _DIED = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)
 _UNSENDABLE = (
@@ -38,14 +38,14 @@ def certificates() -> SSLContext:
     return httpx2.create_ssl_context()
 
 
-class _Answer:
+class Answer:
     """A response of httpx2."""
 
     def __init__(self, response: httpx2.Response) -> None:
         self._response = response
         self._chunks: AsyncIterator[bytes] = response.aiter_bytes()
         self.status = response.status_code
-        self.headers = response.headers
+        self.headers: Mapping[str, str] = response.headers
 
     async def read(self) -> bytes:
         """The next bytes of the body; none at its end."""
@@ -62,6 +62,17 @@ class _Answer:
         await self._response.aclose()
 
 
+def transport_fault(error: Exception) -> Lost | Unreachable | Unsendable:
+    """What an error of httpx2 means for the call."""
+    if isinstance(error, _DIED):
+        return Lost()
+    if isinstance(error, _UNSENDABLE):
+        return Unsendable()
+    if isinstance(error, httpx2.ConnectTimeout):
+        return Unreachable(f"no connection within {CONNECT_SECONDS:g} s")
+    return Unreachable(" ".join(str(error).split()) or type(error).__name__)
+
+
 class ByHttpx:
     """The clients of one event loop.
 
@@ -73,7 +84,7 @@ class ByHttpx:
         self._trust_env = trust_env
         self._clients: dict[bool, httpx2.AsyncClient] = {}
 
-    async def send(self, call: Call, *, fresh: bool) -> _Answer:
+    async def send(self, call: Call, *, fresh: bool) -> Answer:
         """The response to `call`, its body still to be read."""
         if fresh not in self._clients:
             self._clients[fresh] = self._made(keep=0 if fresh else KEPT)
@@ -82,17 +93,9 @@ class ByHttpx:
             request = client.build_request(
                 "POST", call.url, headers=dict(call.headers), content=call.body
             )
-            return _Answer(await client.send(request, stream=True))
-        except _DIED as error:
-            raise Lost from error
-        except _UNSENDABLE as error:
-            raise Unsendable from error
-        except httpx2.ConnectTimeout as error:
-            why = f"no connection within {CONNECT_SECONDS:g} s"
-            raise Unreachable(why) from error
-        except httpx2.HTTPError as error:
-            words = " ".join(str(error).split()) or type(error).__name__
-            raise Unreachable(words) from error
+            return Answer(await client.send(request, stream=True))
+        except (httpx2.HTTPError, *_UNSENDABLE) as error:
+            raise transport_fault(error) from error
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -133,7 +133,8 @@ class Named:
     def _factory(self) -> Factory | None:
         for each in self._providers:
             if self._provider in each:
-                if self._described.base_url or self._described.api_key:
+                described = self._described
+                if described.base_url or described.api_key or described.client:
                     raise _only_a_name(self._provider)
                 return each[self._provider]
         return None
@@ -179,6 +180,7 @@ class Catalog:
             described.name,
             described.base_url,
             described.api_key,
+            id(described.client) if described.client is not None else None,
             canonical(dict(described.settings)),
             id(own.get(provider) or self._providers.get(provider)),
         )
@@ -217,7 +219,7 @@ def _checked(made: object, name: str) -> ChatModel:
 
 def _only_a_name(provider: str) -> BreadError:
     return BreadError(
-        f"base_url and api_key mean nothing to the provider {provider}.",
+        f"base_url, api_key and client mean nothing to the provider {provider}.",
         code="INVALID_MODEL",
         why="it comes from providers=, and its factory is given the model id alone.",
         do="leave them out, or give them to the model inside the factory",

@@ -50,7 +50,7 @@ from bread_nb.providers.transport import (
 if TYPE_CHECKING:
     from bread_nb.providers.by_httpx import ByHttpx
 
-__all__ = ["Call", "Client", "Parser", "Transport", "exchange"]
+__all__ = ["Call", "Client", "Parser", "Transport", "carrier", "exchange"]
 
 _DRAIN_SECONDS = 0.5
 _OK = 200
@@ -144,6 +144,19 @@ def _by_httpx(*, trust_env: bool) -> ByHttpx:
 def _certificates() -> SSLContext:
     module = import_module("bread_nb.providers.by_httpx")
     return cast("SSLContext", module.certificates())
+
+
+def carrier(transport: Transport | None, client: object) -> Transport:
+    """What carries a model's calls: what it was given, else connections of its own.
+
+    Args:
+        transport: A carrier, or None.
+        client: A client of the `anthropic` or `openai` package, or None.
+    """
+    if transport is None and client is not None:
+        module = import_module("bread_nb.providers.by_sdk")
+        return cast("Transport", module.BySdk(client))
+    return transport or Client()
 
 
 async def exchange(

@@ -60,6 +60,16 @@ _TYPES: dict[str, int] = {
     "unavailable_error": 503,
     "timeout_error": 504,
     "overloaded_error": 529,
+    # Bedrock's, in mid-stream
+    "validationexception": 400,
+    "accessdeniedexception": 403,
+    "resourcenotfoundexception": 404,
+    "throttlingexception": 429,
+    "servicequotaexceededexception": 429,
+    "internalserverexception": 500,
+    "modelstreamerrorexception": 500,
+    "serviceunavailableexception": 503,
+    "modeltimeoutexception": 504,
 }
 
 

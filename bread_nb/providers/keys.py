@@ -8,16 +8,23 @@ from dataclasses import dataclass, field
 from bread_nb.errors import BreadError
 from bread_nb.providers import weights
 from bread_nb.providers.faults import variable
+from bread_nb.providers.sdk import client_secrets, speaks_for_openai
 
 __all__ = ["Access", "access", "local_way"]
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address of a service and the key for it; the key is never shown."""
+    """The address of a service and the key for it; the key is never shown.
+
+    Where a client of the service's own package sends, it knows both: the address is
+    empty then, there is no key here, and `secrets` are those of the client.
+    """
 
     base_url: str
     key: str | None = field(repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    official: bool = False
 
 
 def access(
@@ -27,6 +34,7 @@ def access(
     key: str | None,
     default_url: str,
     agent: str = "",
+    client: object = None,
 ) -> Access:
     """The address and key given, or else those of the environment.
 
@@ -35,6 +43,8 @@ def access(
     Raises:
         BreadError: `MODEL_KEY_MISSING` or `MODEL_AUTH`.
     """
+    if client is not None:
+        return Access("", None, client_secrets(client), speaks_for_openai(client))
     url = base_url or os.environ.get(variable(provider, "BASE_URL")) or default_url
     found = (key or os.environ.get(variable(provider, "API_KEY")) or "").strip()
     if not found and url == default_url:
@@ -46,7 +56,10 @@ def access(
             why="it holds characters that no key has, such as a line end.",
             do=f"set {variable(provider, 'API_KEY')} again, without quotes",
         )
-    return Access(url.rstrip("/"), found or None)
+    secrets = (found,) if found else ()
+    return Access(
+        url.rstrip("/"), found or None, secrets, url.rstrip("/") == default_url
+    )
 
 
 def _missing(provider: str, agent: str) -> BreadError:

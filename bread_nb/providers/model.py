@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from bread_nb.errors import BreadError
 from bread_nb.messages import Message, Native, Price, StopReason, ToolSpec, Usage
+from bread_nb.providers.sdk import check_client
 
 __all__ = [
     "CallEnd",
@@ -242,15 +243,31 @@ class Model:
         api_key: The key; `<PROVIDER>_API_KEY` is the default and the better place.
         settings: Sampling and size settings, and `first_event_timeout`,
             `idle_timeout` and `deadline` in seconds (0 is off).
+        client: An asynchronous client of the `anthropic` or `openai` package, which
+            sends the requests with its own key, address and proxies.
     """
 
     name: str
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
     settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    client: object = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         split_name(self.name)
+        if self.client is not None:
+            check_client(self.name, self.client)
+            if self.base_url or self.api_key:
+                raise _told_twice(self.name)
+
+
+def _told_twice(name: str) -> BreadError:
+    return BreadError(
+        f"{name} has a client, and a base_url or an api_key beside it.",
+        code="INVALID_MODEL",
+        why="the client has its own address and key.",
+        do="give them to the client",
+    )
 
 
 def split_name(name: str) -> tuple[str, str]:

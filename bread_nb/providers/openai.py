@@ -26,7 +26,7 @@ from bread_nb.messages import (
     ToolSpec,
 )
 from bread_nb.providers.chat_stream import ChatParser, reasoning_back
-from bread_nb.providers.client import Call, Client, Transport, exchange
+from bread_nb.providers.client import Call, Transport, carrier, exchange
 from bread_nb.providers.encoding import (
     body,
     empty_request,
@@ -70,7 +70,7 @@ class OpenAI:
         self._provider = provider
         self._model = described.name.partition(":")[2]
         self._described = described
-        self._transport = transport or Client()
+        self._transport = carrier(transport, described.client)
         self._key = f"chat:{provider}:{self._model}"
 
     async def aclose(self) -> None:
@@ -86,6 +86,7 @@ class OpenAI:
             key=self._described.api_key,
             default_url=_URL,
             agent=request.agent_id,
+            client=self._described.client,
         )
         headers = {"content-type": "application/json", "accept": "text/event-stream"}
         if place.key:
@@ -94,8 +95,8 @@ class OpenAI:
             service=self._provider,
             url=f"{place.base_url}/chat/completions",
             headers=headers,
-            body=self.encode(request, settings, official=place.base_url == _URL),
-            secrets=(place.key,) if place.key else (),
+            body=self.encode(request, settings, official=place.official),
+            secrets=place.secrets,
         )
         parser = ChatParser(
             provider=self._provider,

@@ -27,7 +27,7 @@ from bread_nb.messages import (
     ToolResult,
     ToolSpec,
 )
-from bread_nb.providers.client import Call, Client, Transport, exchange
+from bread_nb.providers.client import Call, Transport, carrier, exchange
 from bread_nb.providers.encoding import (
     body,
     empty_request,
@@ -73,7 +73,7 @@ class Responses:
         self.name = described.name
         self._model = described.name.partition(":")[2]
         self._described = described
-        self._transport = transport or Client()
+        self._transport = carrier(transport, described.client)
         self._key = f"responses:{self._model}"
 
     async def aclose(self) -> None:
@@ -89,6 +89,7 @@ class Responses:
             key=self._described.api_key,
             default_url=_URL,
             agent=request.agent_id,
+            client=self._described.client,
         )
         headers = {"content-type": "application/json", "accept": "text/event-stream"}
         if place.key:
@@ -98,7 +99,7 @@ class Responses:
             url=f"{place.base_url}/responses",
             headers=headers,
             body=self.encode(request, settings),
-            secrets=(place.key,) if place.key else (),
+            secrets=place.secrets,
         )
         parser = ResponsesParser(
             _SERVICE,
