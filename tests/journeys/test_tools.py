@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import itertools
 import threading
 from collections.abc import AsyncIterator, Iterator
 
@@ -19,7 +18,6 @@ from fixtures.journey import (
     within,
 )
 from journeys.conftest import MakeBread
-from pydantic import BaseModel
 
 from bread_nb import Agent, BreadError, Hooks, Scripted, ToolContext, tool
 from bread_nb.messages import ToolResult
@@ -182,115 +180,6 @@ async def test_a_tool_without_parameters_takes_any_form_of_nothing(
         {"baker": Agent(model=Scripted([{"calls": [asked]}, "done"]), tools=[bell])}
     )
     assert results(await finished(bread, bread.run("baker", "go"))) == {ID: "ding"}
-
-
-class Loaf(BaseModel):
-    name: str
-
-
-@pytest.mark.parametrize(
-    ("value", "kept"),
-    [
-        ("text", "text"),
-        ("", ""),
-        (None, None),
-        (3.5, 3.5),
-        ((1, {2}), [1, [2]]),
-        ({"a": Loaf(name="rye")}, {"a": {"name": "rye"}}),
-        ({1: True}, {"1": True}),
-        ("half \ud83c", "half \ufffd"),
-    ],
-)
-async def test_results_are_kept_as_text_or_json(
-    make_bread: MakeBread, value: object, kept: object
-):
-    @tool
-    def bake() -> object:
-        """Bake."""
-        return value
-
-    bread = make_bread({"baker": one(bake)})
-    run = bread.run("baker", "go")
-    assert results(await finished(bread, run)) == {ID: kept}
-    assert only(run.crumbs, "tool:result")[0]["result"] == kept
-
-
-def endless() -> list[object]:
-    value: list[object] = []
-    value.append(value)
-    return value
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        object(),
-        b"bytes",
-        float("nan"),
-        {"a": {object()}},
-        endless(),
-        itertools.count(),
-        [10**5000],
-    ],
-)
-async def test_a_result_that_is_not_json_is_a_failure(
-    make_bread: MakeBread, value: object
-):
-    @tool
-    def bake() -> object:
-        """Bake."""
-        return value
-
-    bread = make_bread({"baker": one(bake)})
-    run = bread.run("baker", "go")
-    outcome = await finished(bread, run)
-    assert results(outcome)[ID].startswith("bake returned something that is not JSON.")
-    assert only(run.crumbs, "tool:error")[0]["error"]["code"] == "TOOL_RESULT_NOT_JSON"
-
-
-class Mute(Exception):
-    def __str__(self) -> str:
-        raise RuntimeError("no words")
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        SystemExit(3),
-        StopIteration(),
-        asyncio.CancelledError(),
-        BaseException("odd"),
-        Mute(),
-    ],
-)
-@pytest.mark.parametrize("manner", ["sync", "async"])
-async def test_whatever_a_tool_raises_by_itself_is_a_failure_of_the_tool(
-    make_bread: MakeBread, error: BaseException, manner: str
-):
-    def burn() -> str:
-        """Burn."""
-        raise error
-
-    async def burn_later() -> str:
-        """Burn."""
-        raise error
-
-    made = tool(burn if manner == "sync" else burn_later, name="burn")
-    bread = make_bread({"baker": one(made)})
-    outcome = await finished(bread, bread.run("baker", "go"))
-    assert results(outcome)[ID].startswith("burn raised ")
-    assert type(error).__name__ in results(outcome)[ID]
-
-
-async def test_an_interrupt_on_a_tools_own_thread_is_a_failure(make_bread: MakeBread):
-    @tool
-    def burn() -> str:
-        """Burn."""
-        raise KeyboardInterrupt
-
-    bread = make_bread({"baker": one(burn)})
-    outcome = await finished(bread, bread.run("baker", "go"))
-    assert results(outcome)[ID].startswith("burn raised KeyboardInterrupt")
 
 
 async def test_progress_is_told_and_the_last_value_is_the_result(

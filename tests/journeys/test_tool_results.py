@@ -1,0 +1,134 @@
+"""What tools give back: results as they are kept, and faults of all kinds."""
+
+import asyncio
+import itertools
+
+import pytest
+from fixtures.journey import (
+    call,
+    calls,
+    finished,
+    only,
+    results,
+)
+from journeys.conftest import MakeBread
+from pydantic import BaseModel
+
+from bread_nb import Agent, Scripted, tool
+from bread_nb.tools.tool import Tool
+
+ID = "call_1_1"
+
+
+def one(made: Tool, /, **args: object) -> Agent:
+    """An agent that calls the tool once and is done."""
+    return Agent(model=Scripted([calls(call(made.leaf, **args)), "done"]), tools=[made])
+
+
+class Loaf(BaseModel):
+    name: str
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        ("text", "text"),
+        ("", ""),
+        (None, None),
+        (3.5, 3.5),
+        ((1, {2}), [1, [2]]),
+        ({"a": Loaf(name="rye")}, {"a": {"name": "rye"}}),
+        ({1: True}, {"1": True}),
+        ("half \ud83c", "half \ufffd"),
+    ],
+)
+async def test_results_are_kept_as_text_or_json(
+    make_bread: MakeBread, value: object, kept: object
+):
+    @tool
+    def bake() -> object:
+        """Bake."""
+        return value
+
+    bread = make_bread({"baker": one(bake)})
+    run = bread.run("baker", "go")
+    assert results(await finished(bread, run)) == {ID: kept}
+    assert only(run.crumbs, "tool:result")[0]["result"] == kept
+
+
+def endless() -> list[object]:
+    value: list[object] = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        object(),
+        b"bytes",
+        float("nan"),
+        {"a": {object()}},
+        endless(),
+        itertools.count(),
+        [10**5000],
+    ],
+)
+async def test_a_result_that_is_not_json_is_a_failure(
+    make_bread: MakeBread, value: object
+):
+    @tool
+    def bake() -> object:
+        """Bake."""
+        return value
+
+    bread = make_bread({"baker": one(bake)})
+    run = bread.run("baker", "go")
+    outcome = await finished(bread, run)
+    assert results(outcome)[ID].startswith("bake returned something that is not JSON.")
+    assert only(run.crumbs, "tool:error")[0]["error"]["code"] == "TOOL_RESULT_NOT_JSON"
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SystemExit(3),
+        StopIteration(),
+        asyncio.CancelledError(),
+        BaseException("odd"),
+        Mute(),
+    ],
+)
+@pytest.mark.parametrize("manner", ["sync", "async"])
+async def test_whatever_a_tool_raises_by_itself_is_a_failure_of_the_tool(
+    make_bread: MakeBread, error: BaseException, manner: str
+):
+    def burn() -> str:
+        """Burn."""
+        raise error
+
+    async def burn_later() -> str:
+        """Burn."""
+        raise error
+
+    made = tool(burn if manner == "sync" else burn_later, name="burn")
+    bread = make_bread({"baker": one(made)})
+    outcome = await finished(bread, bread.run("baker", "go"))
+    assert results(outcome)[ID].startswith("burn raised ")
+    assert type(error).__name__ in results(outcome)[ID]
+
+
+async def test_an_interrupt_on_a_tools_own_thread_is_a_failure(make_bread: MakeBread):
+    @tool
+    def burn() -> str:
+        """Burn."""
+        raise KeyboardInterrupt
+
+    bread = make_bread({"baker": one(burn)})
+    outcome = await finished(bread, bread.run("baker", "go"))
+    assert results(outcome)[ID].startswith("burn raised KeyboardInterrupt")
