@@ -9,7 +9,8 @@ null leaves out what would be sent otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from base64 import b64encode
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import cast
 
 from pydantic import JsonValue
@@ -18,7 +19,6 @@ from bread_nb.messages import (
     File,
     Message,
     Native,
-    Part,
     Reasoning,
     Text,
     ToolCall,
@@ -27,11 +27,18 @@ from bread_nb.messages import (
 )
 from bread_nb.providers.client import Call, Transport, carrier, exchange
 from bread_nb.providers.encoding import (
+    IMAGES,
+    PDF,
     body,
     empty_request,
     encode,
     file_words,
+    held,
+    keep_encoded,
+    kind_of,
+    readable,
     result_words,
+    turns,
 )
 from bread_nb.providers.fitting import as_instruction, object_schema, strict
 from bread_nb.providers.keys import access
@@ -52,6 +59,7 @@ _NO_FORMAT = re.compile(
     r"(?:^|\.)claude-(?:[23]|instant|"
     r"(?:opus|sonnet)-4(?:-0)?(?:[-@]20\d{6})?(?:-v\d.*)?$)"
 )
+_OPENING = encode({"type": "text", "text": "Go on."})
 
 
 class Anthropic:
@@ -71,7 +79,7 @@ class Anthropic:
         self.name = described.name
         self._provider = "anthropic"
         self._model = described.name.partition(":")[2]
-        self._described = described
+        self.described = self._described = described
         self._transport = carrier(transport, described.client)
         self._key = f"messages:{self._model}"
 
@@ -129,10 +137,17 @@ class Anthropic:
         sent |= {k: v for k, v in settings.items() if k not in _OWN_SETTINGS}
         if output:
             sent["output_config"] = output
-        turns = list(self._turns(request.messages))
-        if not turns:
+        said = [
+            b'{"role":"%s","content":[%s]}' % (role.encode(), blocks)
+            for role, blocks in turns(
+                request.messages,
+                lambda m: keep_encoded(m, self._key, request.blobs, self._blocks),
+                _OPENING,
+            )
+        ]
+        if not said:
             raise empty_request(self._provider)
-        return body(sent, turns)
+        return body(sent, said)
 
     def _format(
         self, schema: dict[str, JsonValue] | None, settings: Mapping[str, JsonValue]
@@ -146,54 +161,29 @@ class Anthropic:
             return as_instruction(schema), output
         return "", {**output, "format": {"type": "json_schema", "schema": closed}}
 
-    def _turns(self, messages: Iterable[Message]) -> Iterator[bytes]:
-        """The messages as turns that alternate and begin with the user."""
-        role, blocks = "user", list[bytes]()
-        for message in messages:
-            speaker = "assistant" if message.role == "assistant" else "user"
-            encoded = self._encoded(message)
-            if not encoded:
-                continue
-            if speaker != role:
-                yield _turn(role, blocks or [encode(_text("Go on."))])
-                role, blocks = speaker, []
-            blocks.append(encoded)
-        if blocks:
-            yield _turn(role, blocks)
+    def _blocks(
+        self, message: Message, blobs: Mapping[str, bytes]
+    ) -> Iterator[JsonValue]:
+        """A message as content blocks, none of them empty."""
+        for part in message.parts:
+            match part:
+                case Text(text=text):
+                    if text.strip():
+                        yield _text(text)
+                case File() if message.role == "assistant":
+                    yield _text(file_words(part))
+                case File():
+                    yield _file(part, held(part, blobs))
+                case ToolCall():
+                    yield _call(part)
+                case ToolResult():
+                    yield _result(part, blobs)
+                case Reasoning(native=native) | (Native() as native):
+                    if native is not None and self._owns(native):
+                        yield native.block
 
-    def _encoded(self, message: Message) -> bytes:
-        """The content blocks of a message, joined by commas."""
-        kept = message.encoded.get(self._key)
-        if kept is None:
-            kept = b",".join(
-                encode(block)
-                for part in message.parts
-                if (block := self._block(part)) is not None
-            )
-            message.encoded[self._key] = kept
-        return kept
-
-    def _block(self, part: Part) -> JsonValue:
-        """A part as a content block; None when it is not sent."""
-        match part:
-            case Text(text=text):
-                return _text(text) if text.strip() else None
-            case File():
-                return _text(file_words(part))
-            case ToolCall():
-                return _call(part)
-            case ToolResult():
-                return _result(part)
-            case Reasoning(native=native) if native is not None:
-                return self._own(native)
-            case Native():
-                return self._own(part)
-            case _:
-                return None
-
-    def _own(self, native: Native) -> JsonValue:
-        same = (native.provider, native.model) == (self._provider, self._model)
-        return native.block if same else None
+    def _owns(self, native: Native) -> bool:
+        return (native.provider, native.model) == (self._provider, self._model)
 
 
 def _headers(key: str | None, settings: Mapping[str, JsonValue]) -> dict[str, str]:
@@ -216,10 +206,6 @@ def _limit(settings: Mapping[str, JsonValue]) -> JsonValue:
     return _MAX_TOKENS + count(fields(settings.get("thinking")).get("budget_tokens"))
 
 
-def _turn(role: str, blocks: list[bytes]) -> bytes:
-    return b'{"role":"%s","content":[%s]}' % (role.encode(), b",".join(blocks))
-
-
 def _text(text: str) -> JsonValue:
     return {"type": "text", "text": text}
 
@@ -233,11 +219,26 @@ def _call(call: ToolCall) -> JsonValue:
     }
 
 
-def _result(result: ToolResult) -> JsonValue:
+def _file(file: File, data: bytes | None) -> JsonValue:
+    """What the user or a tool shows; what the API cannot read is a name."""
+    kind = kind_of(file)
+    if data is None or not (kind in IMAGES or kind == PDF):
+        return _text(readable(file, data))
+    source = {"type": "base64", "media_type": kind, "data": b64encode(data).decode()}
+    shown: dict[str, JsonValue] = {"type": "image", "source": cast("JsonValue", source)}
+    if kind == PDF:
+        shown["type"] = "document"
+        shown |= {"title": file.name} if file.name else {}
+    return shown
+
+
+def _result(result: ToolResult, blobs: Mapping[str, bytes]) -> JsonValue:
+    words = result_words(result)
+    shown = [_file(file, held(file, blobs)) for file in result.files]
     sent: dict[str, JsonValue] = {
         "type": "tool_result",
         "tool_use_id": wire_id(result.call_id),
-        "content": result_words(result),
+        "content": [_text(words), *shown] if shown else words,
     }
     if result.failed:
         sent["is_error"] = True

@@ -7,24 +7,38 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from bread_nb.base.media import held_in
 from bread_nb.base.wire import dumps
 from bread_nb.errors import BreadError
 from bread_nb.messages import File, Message, ToolResult
 from bread_nb.providers.lines import whole
 
 __all__ = [
+    "IMAGES",
+    "PDF",
     "body",
     "empty_request",
     "encode",
     "file_words",
+    "held",
     "keep_encoded",
+    "kind_of",
     "readable",
     "result_words",
     "turns",
 ]
 
 _NO_OUTPUT = "(no output)"
-_TEXTS = frozenset({"application/json", "application/xml", "application/yaml"})
+_TEXTS = frozenset(
+    {
+        *("application/json", "application/xml", "application/yaml"),
+        *("application/toml", "application/sql", "application/javascript"),
+    }
+)
+
+# What all services that see images take.
+IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
+PDF = "application/pdf"
 
 
 def encode(value: JsonValue) -> bytes:
@@ -59,14 +73,29 @@ def keep_encoded(
 ) -> bytes:
     """A message as JSON values joined by commas, made once under `key`.
 
-    A message with a file whose bytes are not at hand is made anew the next time.
+    A message with files is made anew each time: a session's messages stay in memory,
+    the bytes of their files do not.
     """
     kept = message.encoded.get(key)
     if kept is None:
         kept = b",".join(map(encode, make(message, blobs)))
-        if all(file.uri in blobs for file in message.files):
+        if not message.files:
             message.encoded[key] = kept
     return kept
+
+
+def held(file: File, blobs: Mapping[str, bytes]) -> bytes | None:
+    """The bytes of a file: those at hand, or those its address holds."""
+    data = blobs.get(file.uri)
+    if data is None and (found := held_in(file.uri)):
+        data = found[0]
+    return data
+
+
+def kind_of(file: File) -> str:
+    """The mime type of a file, without parameters and as services spell it."""
+    kind = file.mime_type.partition(";")[0].strip().lower()
+    return "image/jpeg" if kind == "image/jpg" else kind
 
 
 def turns(
@@ -108,18 +137,23 @@ def result_words(result: ToolResult, *, marked: bool = False) -> str:
 
 def file_words(file: File) -> str:
     """A file as words, for a dialect that does not send the file itself."""
-    return f"[file {file.name or file.uri} ({file.mime_type})]"
+    named = file.name or ("" if file.uri.startswith("data:") else file.uri)
+    return f"[file {named} ({file.mime_type})]".replace("  ", " ")
 
 
-def readable(file: File, data: bytes) -> str | None:
-    """The text of a file under its name; None when it is not text."""
-    kind = file.mime_type.partition(";")[0].strip().lower()
-    if not (kind.startswith("text/") or kind in _TEXTS or kind.endswith("+json")):
-        return None
+def readable(file: File, data: bytes | None) -> str:
+    """A file as words: its text under its name, or the name alone."""
+    if data is None or not _is_text(kind_of(file)):
+        return file_words(file)
     try:
         return f"{file_words(file)}\n{data.decode()}"
     except UnicodeDecodeError:
-        return None
+        return file_words(file)
+
+
+def _is_text(kind: str) -> bool:
+    textual = kind.startswith("text/") or kind.endswith(("+json", "+xml"))
+    return textual or kind in _TEXTS
 
 
 def empty_request(service: str) -> BreadError:

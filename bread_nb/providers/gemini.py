@@ -30,11 +30,13 @@ from bread_nb.messages import (
 )
 from bread_nb.providers.client import Call, Client, Transport, exchange
 from bread_nb.providers.encoding import (
+    PDF,
     body,
     empty_request,
     encode,
-    file_words,
+    held,
     keep_encoded,
+    kind_of,
     readable,
     result_words,
     turns,
@@ -64,7 +66,7 @@ _OWN_SETTINGS = PACE_SETTINGS | {"max_tokens", "stop", "tools", *_CONFIG}
 _OLDER = re.compile(r"(?:^|/)(?:gemini-[12](?:\D|$)|gemma|learnlm)")
 # What the API documents for calls that another model made.
 _FOREIGN = "skip_thought_signature_validator"
-_MEDIA = ("image/", "audio/", "video/", "application/pdf")
+_MEDIA = ("image/", "audio/", "video/", PDF)
 
 
 class Gemini:
@@ -83,7 +85,7 @@ class Gemini:
         described = model if isinstance(model, Model) else Model(f"{PROVIDER}:{model}")
         self.name = described.name
         self._model = described.name.partition(":")[2].removeprefix("models/")
-        self._described = described
+        self.described = self._described = described
         self._transport = transport or Client()
         self._key = f"gemini:{self._model}"
         self._older = _OLDER.search(self._model) is not None
@@ -181,7 +183,7 @@ class Gemini:
                 case Text(text=text):
                     out.append({"text": text})
                 case File():
-                    out.append(_file(part, blobs.get(part.uri)))
+                    out.append(_file(part, held(part, blobs)))
                 case ToolCall():
                     out.append(self._call(part, first=not _called(out)))
                 case ToolResult():
@@ -191,6 +193,8 @@ class Gemini:
                         out.append({"text": text, "thought": True, **signed})
                 case Native():
                     self._add(self._own(part), out)
+        if message.role == "tool":
+            out += [_file(file, held(file, blobs)) for file in message.files]
         return [p for p in out if SIGNATURE in p or _says_something(p)]
 
     def _add(self, block: Wire, out: list[Wire]) -> None:
@@ -239,15 +243,10 @@ def _says_something(part: Wire) -> bool:
 
 
 def _file(file: File, data: bytes | None) -> Wire:
-    if data is None:
-        return {"text": file_words(file)}
-    if file.mime_type.startswith(_MEDIA):
-        held: JsonValue = {
-            "mimeType": file.mime_type,
-            "data": b64encode(data).decode(),
-        }
-        return {"inlineData": held}
-    return {"text": readable(file, data) or file_words(file)}
+    kind = kind_of(file)
+    if data is None or not kind.startswith(_MEDIA) or kind.endswith("+xml"):
+        return {"text": readable(file, data)}
+    return {"inlineData": {"mimeType": kind, "data": b64encode(data).decode()}}
 
 
 def _result(result: ToolResult) -> Wire:

@@ -29,11 +29,14 @@ from bread_nb.messages import (
 )
 from bread_nb.providers.client import Call, Client, Transport, exchange
 from bread_nb.providers.encoding import (
+    IMAGES,
     body,
     empty_request,
     encode,
     file_words,
+    held,
     keep_encoded,
+    kind_of,
     readable,
     result_words,
 )
@@ -88,7 +91,7 @@ class Ollama:
         described = model if isinstance(model, Model) else Model(f"{PROVIDER}:{model}")
         self.name = described.name
         self._model = described.name.partition(":")[2]
-        self._described = described
+        self.described = self._described = described
         self._transport = transport or Client()
         self._key = f"ollama:{self._model}"
 
@@ -167,6 +170,9 @@ class Ollama:
             for part in message.parts:
                 if isinstance(part, ToolResult):
                     yield _result(part)
+            if message.files:
+                # A model sees what a tool shows when the user shows it.
+                yield from self._wire(Message("user", message.files), blobs)
             return
         words, images = _said(message, blobs)
         sent: Wire = {"role": message.role, "content": words}
@@ -283,13 +289,13 @@ def _said(message: Message, blobs: Mapping[str, bytes]) -> tuple[str, list[JsonV
         if isinstance(part, Text):
             words.append(part.text)
         elif isinstance(part, File):
-            data = blobs.get(part.uri)
-            if data is None or message.role == "assistant":
+            data = held(part, blobs)
+            if message.role == "assistant":
                 words.append(file_words(part))
-            elif part.mime_type.startswith("image/"):
+            elif data is not None and kind_of(part) in IMAGES:
                 images.append(b64encode(data).decode())
             else:
-                words.append(readable(part, data) or file_words(part))
+                words.append(readable(part, data))
     text = "".join(words)
     return (text if text.strip() else ""), images
 

@@ -9,16 +9,19 @@ a setting that is null leaves out what would be sent otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
+from base64 import b64encode
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import cast
 
 from pydantic import JsonValue
 
+from bread_nb.base.media import data_uri
 from bread_nb.base.wire import dumps
 from bread_nb.messages import (
     File,
     Message,
     Native,
+    Part,
     Reasoning,
     Text,
     ToolCall,
@@ -28,10 +31,16 @@ from bread_nb.messages import (
 from bread_nb.providers.chat_stream import ChatParser, reasoning_back
 from bread_nb.providers.client import Call, Transport, carrier, exchange
 from bread_nb.providers.encoding import (
+    IMAGES,
+    PDF,
     body,
     empty_request,
     encode,
     file_words,
+    held,
+    keep_encoded,
+    kind_of,
+    readable,
     result_words,
 )
 from bread_nb.providers.fitting import as_instruction, object_schema, strict
@@ -44,6 +53,13 @@ __all__ = ["OpenAI"]
 
 _URL = "https://api.openai.com/v1"
 _REASONING_MODELS = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d))")
+_AUDIO = {
+    "audio/wav": "wav",
+    "audio/x-wav": "wav",
+    "audio/wave": "wav",
+    "audio/mpeg": "mp3",
+    "audio/mp3": "mp3",
+}
 _OWN_SETTINGS = PACE_SETTINGS | {"system_role", "max_tokens", "stop_sequences"}
 
 
@@ -69,7 +85,7 @@ class OpenAI:
         self.name = described.name
         self._provider = provider
         self._model = described.name.partition(":")[2]
-        self._described = described
+        self.described = self._described = described
         self._transport = carrier(transport, described.client)
         self._key = f"chat:{provider}:{self._model}"
 
@@ -132,7 +148,11 @@ class OpenAI:
         fields |= self._settings(settings, official)
         system = "\n\n".join(filter(str.strip, (request.system, instruction)))
         role = settings.get("system_role") or self._system_role(official)
-        said = [part for part in map(self._encoded, request.messages) if part]
+        said = [
+            kept
+            for message in request.messages
+            if (kept := keep_encoded(message, self._key, request.blobs, self._wire))
+        ]
         if not said:
             raise empty_request(self._provider)
         if system:
@@ -154,24 +174,21 @@ class OpenAI:
         newer = official and _REASONING_MODELS.match(self._model)
         return "developer" if newer else "system"
 
-    def _encoded(self, message: Message) -> bytes:
-        """A message as JSON objects joined by commas; empty when it says nothing."""
-        kept = message.encoded.get(self._key)
-        if kept is None:
-            kept = b",".join(map(encode, self._wire(message)))
-            message.encoded[self._key] = kept
-        return kept
-
-    def _wire(self, message: Message) -> Iterator[JsonValue]:
+    def _wire(
+        self, message: Message, blobs: Mapping[str, bytes]
+    ) -> Iterator[JsonValue]:
+        """A message as the messages it is here; none when it says nothing."""
         if message.role == "tool":
             for part in message.parts:
                 if isinstance(part, ToolResult):
                     yield _result(part)
-        elif message.role == "user":
-            if words := _words(message):
-                yield {"role": "user", "content": words}
-        else:
+            if message.files:
+                # A result is text; what a tool shows, the user shows.
+                yield {"role": "user", "content": _content(message.files, blobs)}
+        elif message.role == "assistant":
             yield from self._answer(message)
+        elif content := _content(message.parts, blobs):
+            yield {"role": "user", "content": content}
 
     def _answer(self, message: Message) -> Iterator[JsonValue]:
         words = _words(message)
@@ -199,6 +216,42 @@ def _words(message: Message) -> str:
     ]
     text = "".join(pieces)
     return text if text.strip() else ""
+
+
+def _content(parts: Iterable[Part], blobs: Mapping[str, bytes]) -> JsonValue:
+    """What the user said and showed: text where it is nothing else, for all hosts."""
+    shown: list[dict[str, JsonValue]] = []
+    for part in parts:
+        if isinstance(part, Text):
+            shown.append({"type": "text", "text": part.text})
+        elif isinstance(part, File):
+            shown.append(_file(part, held(part, blobs)))
+    if all(each["type"] == "text" for each in shown):
+        text = "".join(str(each["text"]) for each in shown)
+        return text if text.strip() else ""
+    said = [each for each in shown if str(each.get("text", "x")).strip()]
+    return cast("JsonValue", said)
+
+
+def _file(file: File, data: bytes | None) -> dict[str, JsonValue]:
+    kind = kind_of(file)
+    if data is None:
+        return {"type": "text", "text": file_words(file)}
+    if kind in IMAGES:
+        return {"type": "image_url", "image_url": {"url": data_uri(data, kind)}}
+    if kind in _AUDIO:
+        heard: JsonValue = {
+            "data": b64encode(data).decode(),
+            "format": _AUDIO[kind],
+        }
+        return {"type": "input_audio", "input_audio": heard}
+    if kind == PDF:
+        named: JsonValue = {
+            "filename": file.name or "file.pdf",
+            "file_data": data_uri(data, kind),
+        }
+        return {"type": "file", "file": named}
+    return {"type": "text", "text": readable(file, data)}
 
 
 def _call(call: ToolCall) -> JsonValue:

@@ -16,6 +16,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from bread_nb.base.media import data_uri
 from bread_nb.base.wire import dumps
 from bread_nb.messages import (
     File,
@@ -29,10 +30,14 @@ from bread_nb.messages import (
 )
 from bread_nb.providers.client import Call, Transport, carrier, exchange
 from bread_nb.providers.encoding import (
+    IMAGES,
+    PDF,
     body,
     empty_request,
     file_words,
+    held,
     keep_encoded,
+    kind_of,
     readable,
     result_words,
 )
@@ -53,7 +58,6 @@ _OWN_SETTINGS = PACE_SETTINGS | {"max_tokens", "tools", "text"}
 _REASONING_MODELS = re.compile(
     r"(?:^|/)(?:o\d|codex|computer-use|gpt-(?:[5-9]|\d\d)(?!\S*-chat))"
 )
-_IMAGES = frozenset({"image/png", "image/jpeg", "image/webp", "image/gif"})
 
 
 class Responses:
@@ -72,7 +76,7 @@ class Responses:
         described = model if isinstance(model, Model) else Model(f"{PROVIDER}:{model}")
         self.name = described.name
         self._model = described.name.partition(":")[2]
-        self._described = described
+        self.described = self._described = described
         self._transport = carrier(transport, described.client)
         self._key = f"responses:{self._model}"
 
@@ -151,7 +155,7 @@ class Responses:
         if message.role == "tool":
             for part in message.parts:
                 if isinstance(part, ToolResult):
-                    yield _result(part)
+                    yield _result(part, blobs)
         elif message.role == "user":
             content = list(_content(message, blobs))
             if content:
@@ -202,26 +206,18 @@ def _content(message: Message, blobs: Mapping[str, bytes]) -> Iterator[JsonValue
             if part.text.strip():
                 yield {"type": "input_text", "text": part.text}
         elif isinstance(part, File):
-            yield _shown(part, blobs.get(part.uri))
+            yield _shown(part, held(part, blobs))
 
 
 def _shown(file: File, data: bytes | None) -> JsonValue:
-    if data is None:
-        return {"type": "input_text", "text": file_words(file)}
-    if file.mime_type in _IMAGES:
-        return {"type": "input_image", "image_url": _address(file, data)}
-    if file.mime_type == "application/pdf":
-        name = file.name or "file.pdf"
-        return {
-            "type": "input_file",
-            "filename": name,
-            "file_data": _address(file, data),
-        }
-    return {"type": "input_text", "text": readable(file, data) or file_words(file)}
-
-
-def _address(file: File, data: bytes) -> str:
-    return f"data:{file.mime_type};base64,{b64encode(data).decode()}"
+    kind = kind_of(file)
+    if data is None or not (kind in IMAGES or kind == PDF):
+        return {"type": "input_text", "text": readable(file, data)}
+    address = data_uri(data, kind)
+    if kind in IMAGES:
+        return {"type": "input_image", "image_url": address}
+    name = file.name or "file.pdf"
+    return {"type": "input_file", "filename": name, "file_data": address}
 
 
 def _said(text: str, begun: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
@@ -236,7 +232,7 @@ def _made(
     file: File, begun: Mapping[str, JsonValue], blobs: Mapping[str, bytes]
 ) -> dict[str, JsonValue]:
     """A file of the model: the image it made, where that is at hand, else its name."""
-    data = blobs.get(file.uri)
+    data = held(file, blobs)
     if data is None or begun.get("type") != "image_generation_call":
         return {"role": "assistant", "content": file_words(file)}
     return {**begun, "result": b64encode(data).decode()}
@@ -252,11 +248,13 @@ def _call(call: ToolCall, known: Mapping[str, JsonValue]) -> dict[str, JsonValue
     }
 
 
-def _result(result: ToolResult) -> JsonValue:
+def _result(result: ToolResult, blobs: Mapping[str, bytes]) -> JsonValue:
+    words = result_words(result, marked=True)
+    shown = [_shown(file, held(file, blobs)) for file in result.files]
     return {
         "type": "function_call_output",
         "call_id": wire_id(result.call_id),
-        "output": result_words(result, marked=True),
+        "output": [{"type": "input_text", "text": words}, *shown] if shown else words,
     }
 
 
