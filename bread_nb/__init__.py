@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         unload_ipython_extension,
     )
     from bread_nb.project.config import BreadConfig
+    from bread_nb.providers.cassette import Cassette
     from bread_nb.providers.model import Model
+    from bread_nb.providers.resilience import CircuitBreaker, Fallback, Retrying
     from bread_nb.providers.scripted import Scripted
     from bread_nb.runtime.agent import Agent, CustomFormat, Guards
     from bread_nb.runtime.outcome import Finished, Stopped, Suspended
@@ -45,10 +47,13 @@ __all__ = [
     "Bread",
     "BreadConfig",
     "BreadError",
+    "Cassette",
+    "CircuitBreaker",
     "Continue",
     "CustomFormat",
     "ErrorHandling",
     "Fail",
+    "Fallback",
     "Finished",
     "Guards",
     "Hooks",
@@ -58,6 +63,7 @@ __all__ = [
     "Replace",
     "Retry",
     "RetryPolicy",
+    "Retrying",
     "Run",
     "Scripted",
     "ShortCircuit",
@@ -80,7 +86,9 @@ _HOMES = {
     "governance.permissions": ("Permissions",),
     "notebook.extension": ("load_ipython_extension", "unload_ipython_extension"),
     "project.config": ("BreadConfig",),
+    "providers.cassette": ("Cassette",),
     "providers.model": ("Model",),
+    "providers.resilience": ("CircuitBreaker", "Fallback", "Retrying"),
     "providers.scripted": ("Scripted",),
     "runtime.agent": ("Agent", "CustomFormat", "Guards"),
     "runtime.outcome": ("Finished", "Stopped", "Suspended"),

@@ -2,10 +2,11 @@
 
     BreadError                    code, why, do, retryable, context
     ├── ProviderError             a model's service answered with a fault (status)
+    │   └── FallbackError         all models of a Fallback failed (failures)
     ├── ToolError                 a tool raised
     ├── TimeoutError              an idle wait or a deadline ran out
     ├── ValidationError           a value does not fit its schema (problems)
-    ├── CircuitOpenError          a breaker refuses the call for now
+    ├── CircuitOpenError          a breaker refuses the call for now (seconds)
     ├── BreadStopped              a run in a cell ended before it was finished
     └── Halt                      a rule ends the run as a value (rule, decision)
 
@@ -16,7 +17,7 @@ lines; `code` never changes between versions.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ __all__ = [
     "BreadError",
     "BreadStopped",
     "CircuitOpenError",
+    "FallbackError",
     "Halt",
     "ProviderError",
     "TimeoutError",
@@ -46,9 +48,17 @@ class BreadError(Exception):
         do: The next step, where possible a thing that can be pasted.
         retryable: Whether the same call may work when it is tried again.
         context: JSON values for programs.
+
+    Attributes:
+        exhausted: Whether the model's own retries have given up on it: the engine's
+            unconfigured retry does not come on top.
+        acted: Whether calls had already run in the turn that failed: nobody may ask
+            for that turn a second time.
     """
 
     code: str = "AGENT_ERROR"
+    exhausted: bool = False
+    acted: bool = False
 
     def __init__(
         self,
@@ -116,6 +126,36 @@ class ProviderError(BreadError):
         self.retry_after = retry_after
 
 
+class FallbackError(ProviderError):
+    """All models of a `Fallback` failed; `failures` are theirs, in order."""
+
+    code = "ALL_MODELS_FAILED"
+
+    def __init__(self, failures: Sequence[tuple[str, BreadError]]) -> None:
+        self.failures = tuple(error for _, error in failures)
+        waits = [getattr(error, "retry_after", None) for error in self.failures]
+        tried = [
+            error
+            for error in self.failures
+            if error.retryable and isinstance(error, ProviderError | TimeoutError)
+        ]
+        told: list[JsonValue] = [
+            {"model": name, "code": error.code, "message": error.what}
+            for name, error in failures
+        ]
+        super().__init__(
+            f"None of {len(told)} models answered.",
+            status=getattr(self.failures[-1], "status", None),
+            retry_after=max((wait for wait in waits if wait), default=None),
+            why="; ".join(f"{name}: {e.what} [{e.code}]" for name, e in failures),
+            do=self.failures[-1].do,
+            retryable=any(error.retryable for error in self.failures),
+            context={"failures": told},
+        )
+        self.exhausted = any(e.exhausted for e in self.failures) or not tried
+        self.acted = self.failures[-1].acted
+
+
 class ToolError(BreadError):
     """A tool raised; the message names the exception's type."""
 
@@ -154,9 +194,22 @@ class ValidationError(BreadError):
 
 
 class CircuitOpenError(BreadError):
-    """A circuit breaker refuses the call for now."""
+    """A circuit breaker refuses the call for now; `seconds` are left until a trial."""
 
     code = "CIRCUIT_OPEN"
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        seconds: float = 0.0,
+        why: str = "",
+        do: str = "",
+        context: Mapping[str, JsonValue] | None = None,
+    ) -> None:
+        self.seconds = seconds
+        told: dict[str, JsonValue] = {"seconds": seconds, **(context or {})}
+        super().__init__(what, why=why, do=do, retryable=True, context=told)
 
 
 class BreadStopped(BreadError):

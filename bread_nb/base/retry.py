@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from bread_nb.errors import BreadError, Halt, ProviderError
 
-__all__ = ["TRANSIENT_STATUS", "RetryPolicy", "retrying"]
+__all__ = [
+    "TRANSIENT",
+    "TRANSIENT_STATUS",
+    "RetryPolicy",
+    "retrying",
+    "retrying_stream",
+]
 
 T = TypeVar("T")
 RetryOn = Literal["any", "transient"] | Callable[[BreadError], bool]
 
 TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
+_UNMARKED = frozenset({"AGENT_ERROR", "TOOL_ERROR", "TASK_ERROR"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +67,10 @@ class RetryPolicy:
 
     def covers(self, error: BreadError) -> bool:
         """Whether this kind of error is tried again at all."""
-        if isinstance(error, Halt):
+        if isinstance(error, Halt) or error.acted:
             return False
         if self.retry_on == "any":
-            return True
+            return error.retryable or error.code in _UNMARKED
         if self.retry_on == "transient":
             return error.retryable
         return self.retry_on(error)
@@ -78,6 +86,11 @@ class RetryPolicy:
         if isinstance(error, ProviderError) and error.retry_after is not None:
             return max(wait, error.retry_after)
         return wait
+
+
+TRANSIENT = RetryPolicy(
+    attempts=3, backoff=0.5, multiplier=2, jitter=0.2, retry_on="transient"
+)
 
 
 async def retrying(
@@ -103,3 +116,34 @@ async def retrying(
                 raise
             await asyncio.sleep(wait)
             attempt += 1
+
+
+async def retrying_stream(
+    operation: Callable[[int], AsyncGenerator[T, None]],
+    decide: Callable[[BreadError, int], tuple[float, T] | None],
+) -> AsyncIterator[T]:
+    """The same for a stream, which begins anew with each try.
+
+    Args:
+        operation: Called with the number of the try, from 1.
+        decide: Called with the error and the number of the failed try; returns the
+            seconds to wait and what to tell the reader before, or None to let the
+            error out.
+    """
+    attempt = 1
+    while True:
+        try:
+            async with aclosing(operation(attempt)) as items:
+                async for item in items:
+                    yield item
+            return
+        except Halt:
+            raise
+        except BreadError as error:
+            again = decide(error, attempt)
+            if again is None:
+                raise
+        wait, told = again
+        yield told
+        await asyncio.sleep(wait)
+        attempt += 1

@@ -13,16 +13,25 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import replace
 from importlib import import_module
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 from pydantic import JsonValue
 
 from bread_nb.base.wire import canonical
 from bread_nb.errors import BreadError, closest
-from bread_nb.providers.model import ChatModel, Delta, Model, ModelRequest, split_name
+from bread_nb.providers.model import (
+    ChatModel,
+    Delta,
+    Model,
+    ModelRequest,
+    Wrapper,
+    split_name,
+)
 
 __all__ = ["Catalog", "Factory", "Named", "known_providers", "resolve"]
 
+T = TypeVar("T")
 Factory: TypeAlias = Callable[[str], ChatModel | Awaitable[ChatModel]]
 Factories: TypeAlias = Mapping[str, Factory]
 
@@ -75,12 +84,19 @@ class Named:
     Args:
         described: What was asked for.
         *providers: Factories by provider name, the first mapping asked first.
+        shared: What wrappers share by a key.
     """
 
-    def __init__(self, described: Model, *providers: Factories) -> None:
+    def __init__(
+        self,
+        described: Model,
+        *providers: Factories,
+        shared: dict[str, object] | None = None,
+    ) -> None:
         self.name = described.name
-        self._described = described
+        self.described = described
         self._providers = providers
+        self._shared = shared
         self._provider, self._model_id = split_name(described.name)
         self._made: ChatModel | None = None
 
@@ -116,24 +132,34 @@ class Named:
             if inspect.isawaitable(made):
                 made = await made
         if self._made is None:
-            self._made = _checked(made, self.name)
+            self._made = self._looked_up(_checked(made, self.name))
         stream = self._made.stream(self._filled(request))
         async with aclosing(cast("AsyncGenerator[Delta]", stream)) as deltas:
             async for delta in deltas:
                 yield delta
 
+    def _looked_up(self, made: ChatModel) -> ChatModel:
+        """A wrapper that a factory made, its names looked up where this one was."""
+        if not isinstance(made, Wrapper):
+            return made
+
+        def resolved(described: Model) -> ChatModel:
+            return Named(described, *self._providers, shared=self._shared)
+
+        return made.bound(_Lookup(resolved, self._shared))
+
     def _filled(self, request: ModelRequest) -> ModelRequest:
         """The request with the settings a factory was not told of."""
-        if not self._described.settings or self._factory() is None:
+        if not self.described.settings or self._factory() is None:
             return request
         return replace(
-            request, settings={**self._described.settings, **request.settings}
+            request, settings={**self.described.settings, **request.settings}
         )
 
     def _factory(self) -> Factory | None:
         for each in self._providers:
             if self._provider in each:
-                described = self._described
+                described = self.described
                 if described.base_url or described.api_key or described.client:
                     raise _only_a_name(self._provider)
                 return each[self._provider]
@@ -147,7 +173,29 @@ class Named:
         make = cast(
             "Callable[[Model], ChatModel]", getattr(import_module(module), name)
         )
-        return make(self._described)
+        return make(self.described)
+
+
+class _Lookup:
+    """The names and the shared things of one project, for wrappers."""
+
+    def __init__(
+        self,
+        resolved: Callable[[Model], ChatModel],
+        shared: dict[str, object] | None,
+    ) -> None:
+        self._resolved = resolved
+        self._shared = {} if shared is None else shared
+
+    def find(self, model: ChatModel) -> ChatModel:
+        """The model that a name stands for here; others as they are."""
+        if isinstance(model, Named):
+            return self._resolved(model.described)
+        return model.bound(self) if isinstance(model, Wrapper) else model
+
+    def shared(self, key: str, made: T) -> T:
+        """What was shared under `key` first."""
+        return cast("T", self._shared.setdefault(key, made))
 
 
 class Catalog:
@@ -160,6 +208,9 @@ class Catalog:
     def __init__(self, providers: Factories | None = None) -> None:
         self._providers = dict(providers or {})
         self._models: dict[tuple[str | int | None, ...], Named] = {}
+        self._shared: dict[str, object] = {}
+        self._bound: WeakKeyDictionary[Wrapper, tuple[Factories | None, ChatModel]]
+        self._bound = WeakKeyDictionary()
 
     def resolve(
         self, model: str | Model | ChatModel, providers: Factories | None = None
@@ -171,6 +222,8 @@ class Catalog:
                 `BREAD_MODE` asks for recordings: no model is called then.
         """
         _check_mode()
+        if isinstance(model, Wrapper):
+            return self._of_wrapper(model, providers)
         if not isinstance(model, str | Model):
             return resolve(model)
         described = Model(model) if isinstance(model, str) else model
@@ -185,12 +238,26 @@ class Catalog:
             id(own.get(provider) or self._providers.get(provider)),
         )
         if key not in self._models:
-            self._models[key] = Named(described, own, self._providers)
+            providers_here = (own, self._providers)
+            self._models[key] = Named(described, *providers_here, shared=self._shared)
         return self._models[key]
+
+    def _of_wrapper(self, model: Wrapper, providers: Factories | None) -> ChatModel:
+        """A wrapper with its names looked up; what it knows is kept between calls."""
+        known = self._bound.get(model)
+        if known is None or known[0] is not providers:
+
+            def resolved(described: Model) -> ChatModel:
+                return self.resolve(described, providers)
+
+            known = providers, model.bound(_Lookup(resolved, self._shared))
+            self._bound[model] = known
+        return known[1]
 
     async def aclose(self) -> None:
         """Close every model that was made; it may be called twice."""
         models, self._models = self._models, {}
+        self._bound.clear()
         for model in models.values():
             await model.aclose()
 

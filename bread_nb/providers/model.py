@@ -6,9 +6,10 @@ A dialect turns a `ModelRequest` into `Delta`s. It ends every stream with one
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import copy
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -24,6 +25,7 @@ __all__ = [
     "Delta",
     "FileChunk",
     "Finish",
+    "Lookup",
     "Model",
     "ModelRequest",
     "NativeBlock",
@@ -35,6 +37,9 @@ __all__ = [
     "Wrapper",
     "split_name",
 ]
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,7 @@ class ModelRequest:
             them is sent as its name.
         agent_id: Who asks; for scripts and recordings.
         attempt: The number of this try of the turn, from 1.
+        fault: Told of what a callback raised, and whose it is; logged when None.
     """
 
     model: str
@@ -66,6 +72,9 @@ class ModelRequest:
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     agent_id: str = ""
     attempt: int = 1
+    fault: Callable[[BaseException, str], None] | None = field(
+        default=None, repr=False, compare=False
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +217,18 @@ class ChatModel(Protocol):
     async def aclose(self) -> None: ...
 
 
+class Lookup(Protocol):
+    """What a project knows of models: those it names, and what they share."""
+
+    def find(self, model: ChatModel) -> ChatModel:
+        """The model that a name stands for here; other models are found as they are."""
+        ...
+
+    def shared(self, key: str, made: T) -> T:
+        """What was shared under `key` first."""
+        ...
+
+
 class Wrapper:
     """A model round a model: the base of everything that adds one behaviour."""
 
@@ -231,6 +252,19 @@ class Wrapper:
     async def aclose(self) -> None:
         """Close the model inside."""
         await self.inner.aclose()
+
+    def bound(self, lookup: Lookup) -> ChatModel:
+        """The same with the model inside looked up; itself where that changes nothing.
+
+        A project asks this before it calls, so that a name inside may be one of its
+        own providers. The wrapper it was asked of stays as it is.
+        """
+        found = lookup.find(self.inner)
+        if found is self.inner:
+            return self
+        bound = copy.copy(self)
+        bound.inner = found
+        return bound
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
+from bread_nb.base.retry import TRANSIENT
 from bread_nb.crumbs import ErrorInfo, ModelRetry, ModelUsed
 from bread_nb.errors import BreadError
 from bread_nb.messages import Native, Reasoning
@@ -13,7 +14,6 @@ from bread_nb.providers.model import ChatModel, Model, ModelRequest, split_name
 from bread_nb.runtime.answer import instructions_for, wanted_schema
 from bread_nb.runtime.drive import Drive
 from bread_nb.runtime.hooks import (
-    TRANSIENT,
     HookRaised,
     Recovered,
     as_bread_error,
@@ -83,6 +83,7 @@ async def _attempt(drive: Drive, toolbox: Toolbox, number: int) -> Turn:
         output_schema=wanted_schema(drive.agent),
         agent_id=drive.scope.agent_id,
         attempt=number,
+        fault=drive.scope.kit.fault,
     )
     turn = await take_turn(model, request, drive.scope, drive.spoken)
     drive.scope.emit(

@@ -27,7 +27,6 @@ from bread_nb.tools.lifecycle import (
 )
 
 __all__ = [
-    "TRANSIENT",
     "Chain",
     "HookRaised",
     "Recovered",
@@ -37,10 +36,6 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-TRANSIENT = RetryPolicy(
-    attempts=3, backoff=0.5, multiplier=2, jitter=0.2, retry_on="transient"
-)
-_UNMARKED = frozenset({"AGENT_ERROR", "TOOL_ERROR", "TASK_ERROR"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +198,8 @@ async def guarded(
                 pass
         used = policy or default
         tries = attempt - hook_retries
-        if policy is None and isinstance(answer, Retry) and hook_retries == 0:
+        again = isinstance(answer, Retry) and not error.acted
+        if policy is None and again and hook_retries == 0:
             hook_retries = 1
             wait, most = 0.0, attempt + 1
         elif used is None or tries >= used.attempts:
@@ -233,11 +229,9 @@ def _tried_again(
     policy: RetryPolicy | None,
 ) -> bool:
     """Whether a try is left for this: a hook's Retry counts where one is configured."""
+    if error.acted:
+        return False
     if policy is None:
         transient = isinstance(error, ProviderError | TimeoutError)
-        return transient and error.retryable
-    if isinstance(answer, Retry):
-        return True
-    if policy.retry_on == "any":
-        return error.retryable or error.code in _UNMARKED
-    return used.covers(error)
+        return transient and error.retryable and not error.exhausted
+    return isinstance(answer, Retry) or used.covers(error)
