@@ -1,0 +1,255 @@
+"""What one line of a cassette holds, as values and as text.
+
+A line is one recorded call of a model, or one decision of a person. Its keys are
+sorted, its text is readable, and equal recordings are equal bytes. The pieces that a
+model streamed keep their boundaries: neighbours of a kind share one event.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from bread_nb import errors
+from bread_nb.errors import BreadError, ProviderError, ValidationError
+from bread_nb.messages import Native, Price, Usage
+from bread_nb.providers.model import (
+    CallEnd,
+    CallFragment,
+    CallStart,
+    Delta,
+    FileChunk,
+    Finish,
+    NativeBlock,
+    ReasoningChunk,
+    ReasoningEnd,
+    Restart,
+    TextChunk,
+    UsageReport,
+)
+
+__all__ = [
+    "Recording",
+    "read_deltas",
+    "read_error",
+    "to_line",
+    "written_deltas",
+    "written_error",
+]
+
+Json = dict[str, JsonValue]
+
+_KINDS: dict[str, type[Any]] = {
+    "call": CallStart,
+    "call_end": CallEnd,
+    "file": FileChunk,
+    "finish": Finish,
+    "native": NativeBlock,
+    "reasoning_end": ReasoningEnd,
+    "restart": Restart,
+    "usage": UsageReport,
+}
+_NAMES = {kind: name for name, kind in _KINDS.items()}
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """One call of a model: what it was asked, and all that it streamed.
+
+    Args:
+        key: The hash of what was asked.
+        model: `provider:model` as a person writes it.
+        asked: The request in its canonical form.
+        answer: The events of the stream, an error at the end where it broke.
+        place: The file and line it was read from.
+    """
+
+    key: str
+    model: str
+    asked: Json
+    answer: Sequence[JsonValue]
+    place: str = ""
+
+    def line(self) -> str:
+        """The recording as a line of a cassette."""
+        return to_line(
+            {
+                "answer": list(self.answer),
+                "asked": self.asked,
+                "key": self.key,
+                "kind": "call",
+                "model": self.model,
+            }
+        )
+
+
+def to_line(value: JsonValue) -> str:
+    """A value as one line of JSON with sorted keys."""
+    text = json.dumps(
+        value,
+        ensure_ascii=False,
+        sort_keys=True,
+        separators=(",", ":"),
+        allow_nan=False,
+    )
+    # Half a character has no UTF-8; its escape is plain JSON all the same.
+    return _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+# -- deltas ----------------------------------------------------------------------------
+
+
+def written_deltas(deltas: Iterable[Delta]) -> list[JsonValue]:
+    """Deltas as events; pieces of one text, thought or call in a row share one."""
+    events: list[Json] = []
+    for delta in deltas:
+        match delta:
+            case TextChunk(text=text):
+                _add_piece(events, {"text": [text]}, "text")
+            case ReasoningChunk(text=text):
+                _add_piece(events, {"reasoning": [text]}, "reasoning")
+            case CallFragment(index=index, text=text):
+                _add_piece(events, {"arguments": [text], "index": index}, "arguments")
+            case _:
+                events.append({_NAMES[type(delta)]: _fields(delta)})
+    return cast("list[JsonValue]", events)
+
+
+def _add_piece(events: list[Json], event: Json, name: str) -> None:
+    last = events[-1] if events else {}
+    if name in last and last.get("index") == event.get("index"):
+        pieces = cast("list[JsonValue]", last[name])
+        pieces += cast("list[JsonValue]", event[name])
+    else:
+        events.append(event)
+
+
+def read_deltas(events: Sequence[JsonValue]) -> Iterable[Delta]:
+    """The deltas that `written_deltas` made the events of; an error is raised.
+
+    Raises:
+        BreadError: The error that the recorded stream ended with.
+        ValueError: For an event that is none.
+    """
+    for event in events:
+        match event:
+            case {"text": [*texts]}:
+                yield from (TextChunk(str(text)) for text in texts)
+            case {"reasoning": [*texts]}:
+                yield from (ReasoningChunk(str(text)) for text in texts)
+            case {"arguments": [*texts], "index": int(index)}:
+                yield from (CallFragment(index, str(text)) for text in texts)
+            case {"error": dict(error)}:
+                raise read_error(error)
+            case dict() if len(event) == 1 and _known(event):
+                [(name, value)] = event.items()
+                yield _delta(_KINDS[name], cast("Json", value))
+            case _:
+                raise ValueError(f"{event!r} is no event of a recording")
+
+
+def _known(event: Json) -> bool:
+    [(name, value)] = event.items()
+    return name in _KINDS and isinstance(value, dict)
+
+
+def _delta(kind: type[Any], value: Json) -> Delta:
+    known = {field.name for field in fields(kind)}
+    given = {name: _read(name, item) for name, item in value.items() if name in known}
+    return cast("Delta", kind(**given))
+
+
+def _fields(value: object) -> Json:
+    """The fields of a value that are not what they are by default."""
+    found: Json = {}
+    for field in fields(cast("Any", value)):
+        item: object = getattr(value, field.name)
+        if not _is_default(field, item):
+            found[field.name] = _written(item)
+    return found
+
+
+def _is_default(field: Any, item: object) -> bool:  # noqa: ANN401
+    if field.default is not MISSING:
+        return item == field.default
+    return field.default_factory is not MISSING and item == field.default_factory()
+
+
+def _written(value: object) -> JsonValue:
+    match value:
+        case Native() | Usage() | Price():
+            return _fields(value)
+        case bytes():
+            return {
+                "base64": base64.b64encode(value).decode(),
+                "sha256": hashlib.sha256(value).hexdigest(),
+            }
+        case BreadError():
+            return written_error(value)
+        case Mapping():
+            return dict(cast("Mapping[str, JsonValue]", value))
+        case _:
+            return cast("JsonValue", value)
+
+
+def _read(name: str, value: JsonValue) -> object:
+    reader = _READERS.get(name)
+    return value if reader is None or value is None else reader(value)
+
+
+def _of(kind: type[Any], value: Json) -> dict[str, Any]:
+    known = {field.name for field in fields(kind)}
+    return {name: item for name, item in value.items() if name in known}
+
+
+# -- errors ----------------------------------------------------------------------------
+
+_WORDS = ("what", "code", "why", "do", "retryable", "context")
+
+
+def written_error(error: BreadError) -> Json:
+    """An error as JSON, all that a program or a person reads of it."""
+    kind = type(error).__name__
+    found: Json = {name: getattr(error, name) for name in _WORDS}
+    found = {name: value for name, value in found.items() if value}
+    if isinstance(error, ProviderError):
+        found |= {"status": error.status, "retry_after": error.retry_after}
+    if isinstance(error, ValidationError):
+        found["problems"] = cast("JsonValue", error.problems)
+    return {"type": kind, **{k: v for k, v in found.items() if v is not None}}
+
+
+def read_error(value: Json) -> BreadError:
+    """The error that `written_error` made the value of."""
+    kind = getattr(errors, str(value.get("type")), None)
+    if not (isinstance(kind, type) and issubclass(kind, BreadError)):
+        kind = BreadError
+    given: dict[str, Any] = {
+        name: value[name] for name in _WORDS[1:] if value.get(name) is not None
+    }
+    what = str(value.get("what", "The call failed."))
+    if issubclass(kind, ProviderError):
+        given |= {name: value.get(name) for name in ("status", "retry_after")}
+    if issubclass(kind, ValidationError):
+        given["problems"] = value.get("problems", ())
+        given.pop("retryable", None)
+    if issubclass(kind, errors.Halt):
+        kind = BreadError
+    return kind(what, **given)
+
+
+_READERS: dict[str, Callable[[Any], object]] = {
+    "native": lambda value: Native(**value),
+    "usage": lambda value: Usage(**_of(Usage, value)),
+    "price": lambda value: Price(**_of(Price, value)),
+    "data": lambda value: base64.b64decode(value["base64"], validate=True),
+    "error": read_error,
+}
