@@ -226,7 +226,11 @@ class BudgetWarn(Crumb):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class ModelUsed(Crumb):
-    """One model call ended; `cost` is unknown when None, never 0 by default."""
+    """One model call ended.
+
+    `cost` is unknown when None, never 0 by default; with `partial` it may have been
+    more. `kind` is `turn`, or `cut` for a try that gave no answer.
+    """
 
     type: ClassVar[str] = "model:usage"
     model: str
@@ -236,6 +240,7 @@ class ModelUsed(Crumb):
     cost: float | None = None
     currency: str | None = None
     cost_source: str | None = None
+    partial: bool | None = None
     kind: str = "turn"
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, cast
 
 from bread_nb.bread import Bread
 from bread_nb.crumbs import Crumb, RunFailed
 from bread_nb.errors import BreadError
-from bread_nb.messages import Usage
 from bread_nb.notebook.bridge import engine
+from bread_nb.runtime.drive import row_fields
 from bread_nb.runtime.live import Live
 from bread_nb.runtime.outcome import (
     Finished,
-    Metrics,
     Outcome,
     PendingCall,
     Stopped,
@@ -46,32 +46,15 @@ async def stored_run(row: RunRow, crumbs: Sequence[Crumb], bread: Bread) -> Run:
 def _outcome(
     row: RunRow, crumbs: Sequence[Crumb], pending: Sequence[PendingCall]
 ) -> Outcome:
-    usage = Usage(**row.usage)
-    metrics = Metrics(
-        turns=row.turn,
-        tool_calls=dict(row.calls),
-        tokens=usage,
-        duration_ms=row.worked_ms,
-    )
-    common = {
-        "text": row.text,
-        "usage": usage,
-        "stop_reason": row.stop_reason,
-        "model": row.model,
-        "files": tuple(row.files),
-        "run_id": row.id,
-        "session_id": row.session_id,
-        "handle": row.handle,
-        "metrics": metrics,
-    }
+    common = cast("dict[str, Any]", row_fields(row))
     match row.status:
         case "finished":
-            return Finished(output=row.output, **common)  # type: ignore[arg-type]
+            return Finished(output=row.output, **common)
         case "stopped":
             reason = row.stop_reason or "stopped"
-            return Stopped(reason=reason, **common)  # type: ignore[arg-type]
+            return Stopped(reason=reason, **common)
         case "waiting" if pending:
-            return Suspended(pending=tuple(pending), **common)  # type: ignore[arg-type]
+            return Suspended(pending=tuple(pending), **common)
         case "failed" | "cancelled":
             raise _failure(crumbs)
         case _:

@@ -28,6 +28,7 @@ from bread_nb.providers.model import (
     Wrapper,
     split_name,
 )
+from bread_nb.providers.rates import Rates
 
 __all__ = ["Catalog", "Factory", "Named", "known_providers", "resolve"]
 
@@ -99,6 +100,11 @@ class Named:
         self._shared = shared
         self._provider, self._model_id = split_name(described.name)
         self._made: ChatModel | None = None
+
+    @property
+    def made(self) -> ChatModel | None:
+        """The model itself, once it was called."""
+        return self._made
 
     @property
     def free(self) -> bool:
@@ -203,10 +209,17 @@ class Catalog:
 
     Args:
         providers: The project's factories by provider name.
+        rates: What the project pays for models, by `provider:model`.
     """
 
-    def __init__(self, providers: Factories | None = None) -> None:
+    def __init__(
+        self,
+        providers: Factories | None = None,
+        *,
+        rates: Mapping[str, Rates] | None = None,
+    ) -> None:
         self._providers = dict(providers or {})
+        self.rates = dict(rates or {})
         self._models: dict[tuple[str | int | None, ...], Named] = {}
         self._shared: dict[str, object] = {}
         self._bound: WeakKeyDictionary[Wrapper, tuple[Factories | None, ChatModel]]
@@ -235,6 +248,7 @@ class Catalog:
             described.api_key,
             id(described.client) if described.client is not None else None,
             canonical(dict(described.settings)),
+            str(described.rates),
             id(own.get(provider) or self._providers.get(provider)),
         )
         if key not in self._models:

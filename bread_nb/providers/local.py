@@ -50,7 +50,7 @@ class Local:
     def __init__(self, model: str | Model = weights.MODEL) -> None:
         described = model if isinstance(model, Model) else Model(f"local:{model}")
         self.name = described.name
-        self._described = described
+        self.described = self._described = described
         self._model = described.name.partition(":")[2]
         self._client = Client(trust_env=False)
         self._child: Child | None = None

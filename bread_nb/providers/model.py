@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from bread_nb.errors import BreadError
 from bread_nb.messages import Message, Native, Price, StopReason, ToolSpec, Usage
+from bread_nb.providers.rates import Rates
 from bread_nb.providers.sdk import check_client
 
 __all__ = [
@@ -142,11 +143,16 @@ class FileChunk:
 class UsageReport:
     """The tokens of the call so far; each report replaces the one before.
 
-    `price` is what the service itself says the call cost, where it says so.
+    Args:
+        usage: The tokens by tier.
+        price: What the service itself says the call cost, where it says so.
+        terms: What else the price depends on, where the service tells: its class of
+            service as text, and how many `web_searches` and the like it made.
     """
 
     usage: Usage
     price: Price | None = None
+    terms: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +285,7 @@ class Model:
             `idle_timeout` and `deadline` in seconds (0 is off).
         client: An asynchronous client of the `anthropic` or `openai` package, which
             sends the requests with its own key, address and proxies.
+        rates: What its tokens cost, where that is known better than by any table.
     """
 
     name: str
@@ -286,6 +293,7 @@ class Model:
     api_key: str | None = field(default=None, repr=False)
     settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     client: object = field(default=None, repr=False)
+    rates: Rates | None = None
 
     def __post_init__(self) -> None:
         split_name(self.name)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from pydantic import JsonValue
-
 from bread_nb.base.retry import TRANSIENT
-from bread_nb.crumbs import ErrorInfo, ModelRetry, ModelUsed
+from bread_nb.crumbs import ErrorInfo, ModelRetry
 from bread_nb.errors import BreadError
 from bread_nb.messages import Native, Reasoning
 from bread_nb.providers.model import ChatModel, Model, ModelRequest, split_name
@@ -19,6 +15,7 @@ from bread_nb.runtime.hooks import (
     as_bread_error,
     guarded,
 )
+from bread_nb.runtime.metering import Meter
 from bread_nb.runtime.toolbox import Toolbox
 from bread_nb.runtime.turn import Turn, take_turn
 
@@ -39,8 +36,7 @@ async def ask_model(drive: Drive, toolbox: Toolbox) -> Turn | Recovered:
             turn = await _attempt(drive, toolbox, number)
             if _says_nothing(turn) and empty == 0:
                 empty = 1
-                again = await _attempt(drive, toolbox, number + 1)
-                turn = replace(again, usage=turn.usage + again.usage)
+                turn = await _attempt(drive, toolbox, number + 1)
         except BreadError:
             raise
         except Exception as error:
@@ -81,20 +77,15 @@ async def _attempt(drive: Drive, toolbox: Toolbox, number: int) -> Turn:
         messages=tuple(drive.history),
         tools=toolbox.specs,
         output_schema=wanted_schema(drive.agent),
+        blobs=await drive.attachments.of(drive.history, drive.scope.kit.blob_store),
         agent_id=drive.scope.agent_id,
         attempt=number,
         fault=drive.scope.kit.fault,
     )
-    turn = await take_turn(model, request, drive.scope, drive.spoken)
-    drive.scope.emit(
-        ModelUsed,
-        model=turn.name,
-        turn=drive.row.turn + 1,
-        usage=_usage_json(turn),
-        stop_reason=turn.stop_reason,
-        cost=0.0 if model.free else None,
-        cost_source="free" if model.free else None,
-    )
+    meter = Meter(drive, model, model.name)
+    with meter.counting():
+        turn = await take_turn(model, request, drive.scope, drive.spoken, meter)
+    await meter.ended(turn.name, turn.model, turn.stop_reason)
     return turn
 
 
@@ -123,14 +114,3 @@ def _empty(model: str) -> BreadError:
         why="it was asked twice and said nothing both times.",
         do="change the request, or use another model",
     )
-
-
-def _usage_json(turn: Turn) -> JsonValue:
-    usage = turn.usage
-    return {
-        "input": usage.input,
-        "output": usage.output,
-        "cacheRead": usage.cache_read,
-        "cacheWrite": usage.cache_write,
-        "reasoning": usage.reasoning,
-    }

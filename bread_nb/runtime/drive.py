@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bread_nb.messages import Message, Usage
+from bread_nb.messages import Message
 from bread_nb.runtime.agent import Agent, ModelSource
+from bread_nb.runtime.attachments import Attachments
+from bread_nb.runtime.bills import bills_of, total_of
 from bread_nb.runtime.hooks import Chain, chain_of
 from bread_nb.runtime.journal import Journal
 from bread_nb.runtime.outcome import Metrics
@@ -15,7 +17,7 @@ from bread_nb.runtime.toolbox import Toolbox
 from bread_nb.stores.records import Call, RunRow
 from bread_nb.tools.lifecycle import HookContext
 
-__all__ = ["Drive", "common_fields"]
+__all__ = ["Drive", "common_fields", "row_fields"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -24,7 +26,7 @@ class Drive:
 
     `stopping` says whether somebody asked for a clean end at the next boundary.
     `toolbox` is what the model was offered in the turn under way, `spoken` its text so
-    far, `calls` are its calls as this process knows them, and `intents` those of them
+    far, `attachments` are the files it is shown, `calls` are its calls as this process knows them, and `intents` those of them
     that are not stored yet.
     """
 
@@ -36,6 +38,7 @@ class Drive:
     input: object = None
     toolbox: Toolbox | None = None
     spoken: list[str] = field(default_factory=list[str])
+    attachments: Attachments = field(default_factory=Attachments)
     calls: list[Call] = field(default_factory=list[Call])
     intents: list[Call] = field(default_factory=list[Call])
 
@@ -76,12 +79,16 @@ class Drive:
 
 def common_fields(drive: Drive) -> dict[str, object]:
     """The fields every outcome of a run carries."""
-    row = drive.row
-    usage = Usage(**row.usage)
+    return {**row_fields(drive.row), "messages": tuple(drive.history)}
+
+
+def row_fields(row: RunRow) -> dict[str, object]:
+    """The fields of an outcome that the run's row holds."""
+    bill = total_of(bills_of(row))
     return {
         "text": row.text,
-        "messages": tuple(drive.history),
-        "usage": usage,
+        "usage": bill.usage,
+        "cost": bill.cost,
         "stop_reason": row.stop_reason,
         "model": row.model,
         "files": tuple(row.files),
@@ -91,7 +98,8 @@ def common_fields(drive: Drive) -> dict[str, object]:
         "metrics": Metrics(
             turns=row.turn,
             tool_calls=dict(row.calls),
-            tokens=usage,
+            tokens=bill.usage,
+            unpriced_calls=bill.unpriced,
             duration_ms=row.worked_ms,
         ),
     }

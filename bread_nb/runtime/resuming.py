@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from pydantic import JsonValue
 
@@ -15,7 +16,6 @@ from bread_nb.base.ids import now_ms
 from bread_nb.base.wire import dumps, json_safe
 from bread_nb.crumbs import HumanResumed
 from bread_nb.errors import BreadError, Halt
-from bread_nb.messages import Usage
 from bread_nb.runtime.aftermath import ended_elsewhere
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.answers import (
@@ -28,7 +28,7 @@ from bread_nb.runtime.answers import (
     read_answer,
 )
 from bread_nb.runtime.deciding import mark_running
-from bread_nb.runtime.drive import Drive
+from bread_nb.runtime.drive import Drive, row_fields
 from bread_nb.runtime.ending import (
     end_cancelled,
     end_failed,
@@ -279,12 +279,7 @@ async def _still_waiting(row: RunRow, scope: Scope) -> Suspended:
     waiting = await open_checkpoints(scope.store, row.id)
     return Suspended(
         pending=tuple(PendingCall.of(checkpoint) for checkpoint in waiting),
-        text=row.text,
-        usage=Usage(**row.usage),
-        model=row.model,
-        run_id=row.id,
-        session_id=row.session_id,
-        handle=row.handle,
+        **cast("dict[str, Any]", row_fields(row)),
     )
 
 

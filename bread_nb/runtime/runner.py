@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from bread_nb.base.wire import canonical
 from bread_nb.errors import BreadError, Halt, ValidationError
-from bread_nb.messages import File, StopReason, Text, Usage, assistant, user
+from bread_nb.messages import File, StopReason, Text, assistant, user
 from bread_nb.runtime.aftermath import ended_elsewhere
 from bread_nb.runtime.answer import read_output, repair_request
 from bread_nb.runtime.asking import ask_model
@@ -132,7 +132,6 @@ async def _turn(drive: Drive) -> Outcome | None:
     spent: dict[str, JsonValue] = {
         "turn": drive.row.turn + 1,
         "model": turn.name,
-        "usage": _add(drive.row, turn.usage),
         "text": turn.message.text or drive.row.text,
         "files": [*drive.row.files, *map(_listed, turn.message.files)],
     }
@@ -271,11 +270,6 @@ def _stuck(drive: Drive, calls: Sequence[Call]) -> tuple[str | None, int, str | 
         if 0 < limit <= streak:
             return call.name, streak, failing
     return None, streak, failing
-
-
-def _add(row: RunRow, usage: Usage) -> dict[str, JsonValue]:
-    total = Usage(**row.usage) + usage
-    return {name: getattr(total, name) for name in Usage.__slots__}
 
 
 def _foremost(several: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -28,7 +28,6 @@ from bread_nb.messages import (
     StopReason,
     Text,
     ToolCall,
-    Usage,
     assistant,
 )
 from bread_nb.providers.model import (
@@ -47,6 +46,8 @@ from bread_nb.providers.model import (
     TextChunk,
     UsageReport,
 )
+from bread_nb.runtime.metering import Meter
+from bread_nb.runtime.attachments import keep_bytes
 from bread_nb.runtime.scope import Scope
 
 __all__ = ["Turn", "elapsed_ms", "take_turn"]
@@ -61,7 +62,6 @@ class Turn:
 
     message: Message
     stop_reason: StopReason | None
-    usage: Usage
     model: str
     name: str
 
@@ -83,13 +83,13 @@ class _Draft:
 
     scope: Scope
     request: ModelRequest
+    meter: Meter
     taken: set[str] | None = None
     parts: list[Part | int] = field(default_factory=list["Part | int"])
     spoken: list[str] = field(default_factory=list[str])
     text: list[str] = field(default_factory=list[str])
     thought: list[str] = field(default_factory=list[str])
     calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
-    usage: Usage = Usage()
     finish: Finish | None = None
     mask: TextMask = field(init=False)
 
@@ -116,8 +116,8 @@ class _Draft:
                 self._end_thought(native, even_empty=native is not None)
             case CallStart() | CallFragment() | CallEnd():
                 self._take_call(delta)
-            case UsageReport(usage=usage):
-                self.usage = usage
+            case UsageReport():
+                self.meter.report = delta
             case NativeBlock(native=native):
                 self._end_prose()
                 self.parts.append(native)
@@ -132,10 +132,11 @@ class _Draft:
     def _start_anew(self, restart: Restart) -> None:
         """Drop what came so far, and tell the reader to drop it as well."""
         self.close()
+        self.meter.restart(restart.model)
         self.parts.clear()
         self.spoken.clear()
         self.calls.clear()
-        self.usage, self.finish, self.taken = Usage(), None, None
+        self.finish, self.taken = None, None
         self.scope.emit(
             ModelRetry,
             attempt=restart.attempt,
@@ -202,6 +203,7 @@ class _Draft:
         self._end_prose()
         for call in self.calls.values():
             self._close_call(call)
+        self.meter.said = bool(self.parts)
 
     def message(self) -> Message:
         """The assistant message; each call's arguments are parsed once, here."""
@@ -213,18 +215,27 @@ class _Draft:
 
 
 async def take_turn(
-    model: ChatModel, request: ModelRequest, scope: Scope, spoken: list[str]
+    model: ChatModel,
+    request: ModelRequest,
+    scope: Scope,
+    spoken: list[str],
+    meter: Meter,
 ) -> Turn:
     """Ask a model once; calls get ids that no other call of the session has.
 
-    Each piece of text is also put into `spoken`, for whoever cuts the turn short.
+    Args:
+        model: The model.
+        request: What it is asked.
+        scope: The run's scope.
+        spoken: Each piece of text is put into it, for whoever cuts the turn short.
+        meter: What counts the call; it is told of reports and of void tries.
 
     Raises:
         BreadError: What the model's service said; `context["text"]` keeps the text so
             far.
     """
     spoken.clear()
-    draft = _Draft(scope, request, spoken=spoken)
+    draft = _Draft(scope, request, meter, spoken=spoken)
     stream = model.stream(request)
     try:
         async for delta in stream:
@@ -242,7 +253,6 @@ async def take_turn(
     return Turn(
         message=draft.message(),
         stop_reason=finish.stop_reason,
-        usage=draft.usage,
         model=finish.model or model.name,
         name=finish.name or model.name,
     )
@@ -278,17 +288,10 @@ def _parsed(call: _Call) -> ToolCall:
 
 
 async def _keep_file(chunk: FileChunk, scope: Scope) -> File:
-    if scope.kit.blob_store is None:
-        raise BreadError(
-            "The model made a file and there is no place for it.",
-            code="BLOB_STORE_NOT_CONFIGURED",
-            why=f"it is {chunk.mime_type}, {len(chunk.data)} bytes.",
-            do="give Bread a blob_store",
-            context={"mime_type": chunk.mime_type},
-        )
-    uri = await scope.kit.blob_store.put(chunk.data, mime_type=chunk.mime_type)
-    scope.emit(FileGenerated, uri=uri, mime_type=chunk.mime_type)
-    return File(uri, chunk.mime_type)
+    kind = chunk.mime_type
+    uri = await keep_bytes(chunk.data, kind, scope.kit.blob_store)
+    scope.emit(FileGenerated, uri=uri, mime_type=kind)
+    return File(uri, kind)
 
 
 def elapsed_ms(since: float) -> int:

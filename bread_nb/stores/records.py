@@ -56,7 +56,8 @@ class RunRow(Record):
     `open` counts the calls of the current turn that have no result yet, and one more
     while a driver is at work on them; whoever brings it to 0 goes on. `owner` is the
     lease of the process that drives it and `fence` grows with each change of owner, so
-    that a driver that lost the run can no longer write.
+    that a driver that lost the run can no longer write. `root` is the run that this
+    one was started for, directly or not; None for a run that a person started.
     """
 
     kind: ClassVar[str] = "run"
@@ -85,6 +86,10 @@ class RunRow(Record):
     worked_ms: int = 0
     calls: dict[str, int] = Field(default_factory=dict[str, int])
     usage: dict[str, int] = Field(default_factory=dict[str, int])
+    bills: list[dict[str, JsonValue]] = Field(
+        default_factory=list[dict[str, JsonValue]]
+    )
+    root: str | None = None
     output: JsonValue = None
     text: str = ""
     stop_reason: str | None = None
@@ -119,6 +124,7 @@ class Call(Record):
     started_at: int | None = None
     ended_at: int | None = None
     result: JsonValue = None
+    files: list[JsonValue] = Field(default_factory=list[JsonValue])
     failed: bool = False
     refused_by: Literal["gate", "human"] | None = None
     checkpoint_id: str | None = None

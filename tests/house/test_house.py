@@ -21,6 +21,7 @@ SLOW_TO_IMPORT = {
     "IPython",
     "anthropic",
     "anywidget",
+    "genai_prices",
     "httpcore2",
     "httpx2",
     "ipywidgets",

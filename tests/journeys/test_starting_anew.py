@@ -50,7 +50,7 @@ async def test_a_restart_drops_all_that_came_before_it(make_bread: MakeBread):
     outcome = await finished(bread, run)
     check_pairs(run.crumbs)
     assert (outcome.text, ran, len(model.requests)) == ("whole", [], 1)
-    assert (outcome.usage.input, outcome.usage.output) == (2, 1)
+    assert (outcome.usage.input, outcome.usage.output) == (11, 10)
     said = texts(await bread.sessions.messages("s1"))
     assert said == [("user", "go"), ("assistant", "whole")]
     [again] = only(run.crumbs, "model:retry")

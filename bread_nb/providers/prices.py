@@ -1,0 +1,223 @@
+"""What a model call cost, and who says so.
+
+Asked in this order: the service's own figure, the caller's rates, the price table of
+genai-prices. Models that take no money are free. What nobody knows is None, never 0:
+a call without a count of tokens, a model or a host that the table does not have, and
+terms (a class of service, a search) that it has no price for.
+
+The table is read from the disk when the first call has to be priced by it; nothing is
+fetched.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import isfinite
+from typing import Any, Protocol, cast
+from urllib.parse import urlsplit
+
+from bread_nb.messages import Price
+from bread_nb.providers.faults import variable
+from bread_nb.providers.model import ChatModel, Model, UsageReport
+from bread_nb.providers.rates import Rates
+
+__all__ = ["FREE", "Called", "price", "price_now", "reported"]
+
+FREE = Price(0.0, "free")
+
+_TABLE = "bread_nb.providers.price_table"
+_SERVICES = {
+    "anthropic": "anthropic",
+    "gemini": "google",
+    "openai": "openai",
+    "responses": "openai",
+}
+_ENVIRONMENT = {"responses": "openai"}
+_INSIDE = ("made", "inner")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Called:
+    """A model call that has ended, as far as its price depends on it.
+
+    Args:
+        model: The model that was asked.
+        name: `provider:model` of who answered.
+        answered: What the service calls the model that answered.
+        report: The last report of its tokens, if there was any.
+    """
+
+    model: ChatModel
+    name: str
+    answered: str | None = None
+    report: UsageReport | None = None
+
+
+async def price(call: Called, rates: Mapping[str, Rates] | None = None) -> Price | None:
+    """What a call cost; None when it is not known.
+
+    Args:
+        call: The call.
+        rates: The project's own rates, by `provider:model`.
+    """
+    found = _told(call, rates or {})
+    if found is not None or not _in_table(call):
+        return found
+    await asyncio.to_thread(import_module, _TABLE)
+    return _looked_up(call)
+
+
+def price_now(call: Called, rates: Mapping[str, Rates] | None = None) -> Price | None:
+    """As `price`, for where nothing can be waited for."""
+    found = _told(call, rates or {})
+    if found is not None or not _in_table(call):
+        return found
+    return _looked_up(call)
+
+
+def reported(usage: Mapping[str, Any]) -> Price | None:
+    """The figure that a service puts into the usage of its answer, if it does.
+
+    OpenRouter tells what it charged, and where the caller's own key was used, what the
+    service behind it charges for that.
+    """
+    ticks = _amount(usage.get("cost_in_usd_ticks"))
+    if ticks is not None:
+        return Price(ticks / 10**10, "provider")
+    cost = usage.get("cost")
+    if isinstance(cost, Mapping):
+        cost = cast("Mapping[str, object]", cost).get("total_cost")
+    charged = _amount(usage.get("estimated_cost") if cost is None else cost)
+    if charged is None:
+        return None
+    if usage.get("is_byok"):
+        details = usage.get("cost_details")
+        known = cast("Mapping[str, object]", details if details else {})
+        behind = _amount(known.get("upstream_inference_cost"))
+        if behind is None:
+            return None
+        charged += behind
+    return Price(charged, "provider")
+
+
+def _amount(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if isfinite(value) and value >= 0 else None
+
+
+# -- without the table -----------------------------------------------------------------
+
+
+def _told(call: Called, rates: Mapping[str, Rates]) -> Price | None:
+    """The price as the service or the caller knows it, or none to pay."""
+    report = call.report
+    if report is not None and report.price is not None:
+        return report.price if _amount(report.price.amount) is not None else None
+    chain = list(_chain(call.model, call.name))
+    own = next((d.rates for m in chain if (d := _described(m)) and d.rates), None)
+    own = own or rates.get(call.name)
+    if own is not None:
+        counted = report is not None and report.usage.total
+        return Price(own.cost(report.usage), "rates") if counted and report else None
+    return FREE if chain[-1].free else None
+
+
+def _chain(model: ChatModel, name: str) -> Iterator[ChatModel]:
+    """The model that answered as `name`, and what is inside of it."""
+    at: ChatModel | None = _named(model, name) or model
+    while at is not None:
+        yield at
+        at = next(filter(None, (getattr(at, each, None) for each in _INSIDE)), None)
+
+
+def _named(model: ChatModel, name: str) -> ChatModel | None:
+    """The one of several models, such as those of a fallback, that has this name."""
+    several: tuple[ChatModel, ...] = tuple(getattr(model, "models", ()))
+    inside = [getattr(model, each, None) for each in _INSIDE]
+    if not several and model.name == name:
+        return model
+    for each in (*several, *filter(None, inside)):
+        found = _named(each, name)
+        if found is not None:
+            return found
+    return None
+
+
+def _described(model: object) -> Model | None:
+    found: object = getattr(model, "described", None)
+    return found if isinstance(found, Model) else None
+
+
+# -- the table -------------------------------------------------------------------------
+
+
+class _Table(Protocol):
+    def look_up(
+        self,
+        references: Sequence[str],
+        report: UsageReport,
+        *,
+        service: str | None,
+        url: str | None,
+    ) -> Price | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a model is sold: a service of the table, or an address."""
+
+    service: str | None
+    url: str | None
+
+
+def _in_table(call: Called) -> bool:
+    """Whether it is worth to ask the table."""
+    report = call.report
+    return bool(
+        report is not None
+        and report.usage.total
+        and not (report.price or list(_chain(call.model, call.name))[-1].free)
+        and _place(call) is not None
+    )
+
+
+def _place(call: Called) -> _Place | None:
+    """Where the model that answered is sold; None for a host that nobody knows."""
+    found = [d for m in _chain(call.model, call.name) if (d := _described(m))]
+    if not found:
+        return None
+    described = found[-1]
+    provider = described.name.partition(":")[0]
+    client: object = getattr(described, "client", None)
+    address: object = getattr(client, "base_url", None) or described.base_url
+    named = variable(_ENVIRONMENT.get(provider, provider), "BASE_URL")
+    url = str(address or os.environ.get(named) or "")
+    if url:
+        return _Place(None, url) if _is_public(url) else None
+    service = _SERVICES.get(provider)
+    return _Place(service, None) if service else None
+
+
+def _is_public(url: str) -> bool:
+    """Whether a host can be one that sells models to everybody."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith((".local", ".internal", ".localhost"))
+
+
+def _looked_up(call: Called) -> Price | None:
+    place, report = _place(call), call.report
+    if place is None or report is None:
+        return None
+    table = cast("_Table", import_module(_TABLE))
+    names = (call.answered, call.name.partition(":")[2])
+    references = list(dict.fromkeys(filter(None, names)))
+    return table.look_up(references, report, service=place.service, url=place.url)
