@@ -21,6 +21,7 @@ from bread_nb.project.equipment import equip
 from bread_nb.project.loader import AgentFolder
 from bread_nb.project.roster import Member, Roster
 from bread_nb.runtime.agent import Agent, ModelSource
+from bread_nb.runtime.attachments import FileSource
 from bread_nb.runtime.desk import Desk, Names
 from bread_nb.runtime.inbox import find_run
 from bread_nb.runtime.listeners import Event, Listeners, Sink
@@ -180,6 +181,7 @@ class Bread:
         budget: float | None = None,
         ctx: object = None,
         on_human_required: Callable[[HumanRequired], object] | None = None,
+        files: Sequence[FileSource] = (),
         names: Sequence[str] = (),
         cell: str | None = None,
         discard: bool = False,
@@ -196,6 +198,7 @@ class Bread:
             budget: The most the run may cost, in US dollars.
             ctx: Opaque data for tools and hooks.
             on_human_required: Called with each question this run asks.
+            files: What the user shows: paths, bytes or files of the blob store.
             names: The keys of `ctx` that come from the caller's namespace.
             cell: Which cell and body asked.
             discard: Whether a run that waits in this session is ended first.
@@ -220,6 +223,7 @@ class Bread:
                 model=model,
                 ctx=ctx,
                 names=names,
+                files=files,
                 cell=cell,
                 discard=discard,
                 definition=member.definition,

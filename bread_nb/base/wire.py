@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import cast
+from typing import TypeAlias, cast
 
 from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_jsonable_python
@@ -26,6 +26,8 @@ __all__ = [
     "snake",
     "whole_characters",
 ]
+
+Known: TypeAlias = Callable[[object], JsonValue]
 
 _DEEPEST = 100
 _LONGEST = 100_000
@@ -90,19 +92,19 @@ def _finite(text: str) -> float:
     raise ValueError(f"{text} is not a JSON number")
 
 
-def json_safe(value: object) -> JsonValue:
+def json_safe(value: object, known: Known | None = None) -> JsonValue:
     """`value` as plain JSON values.
 
     Pydantic models, dataclass-like objects with `model_dump`, tuples, sets, iterators
-    and numpy scalars are converted.
+    and numpy scalars are converted; `known` may say what an object becomes.
 
     Raises:
         TypeError: When a part of it has no JSON form; the message names the type.
     """
-    return _plain(value, _DEEPEST)
+    return _plain(value, _DEEPEST, known)
 
 
-def _plain(value: object, levels: int) -> JsonValue:
+def _plain(value: object, levels: int, known: Known | None) -> JsonValue:
     if isinstance(value, str):
         return whole_characters(value)
     if value is None or isinstance(value, bool | int | float):
@@ -111,15 +113,16 @@ def _plain(value: object, levels: int) -> JsonValue:
         raise TypeError(f"something nested more than {_DEEPEST} levels deep is no JSON")
     if isinstance(value, Mapping):
         items = cast("Mapping[object, object]", value)
-        return {_key(key): _plain(item, levels - 1) for key, item in items.items()}
+        return {_key(k): _plain(item, levels - 1, known) for k, item in items.items()}
     if isinstance(value, bytes | bytearray):
         raise TypeError(f"{type(value).__name__} is not JSON; put it in the blob store")
     if isinstance(value, Sequence | set | frozenset):
         members = cast("Sequence[object]", value)
-        return [_plain(item, levels - 1) for item in members]
+        return [_plain(item, levels - 1, known) for item in members]
     if isinstance(value, Iterator):
-        return _steps(cast("Iterator[object]", value), levels - 1)
-    return _foreign(value, levels)
+        return _steps(cast("Iterator[object]", value), levels - 1, known)
+    made = known(value) if known is not None else None
+    return _foreign(value, levels) if made is None else made
 
 
 def _number(value: float | None) -> JsonValue:
@@ -130,12 +133,12 @@ def _number(value: float | None) -> JsonValue:
     return value
 
 
-def _steps(values: Iterator[object], levels: int) -> JsonValue:
+def _steps(values: Iterator[object], levels: int, known: Known | None) -> JsonValue:
     """What an iterator gives, as a list; one without an end is no JSON."""
     taken = list(islice(values, _LONGEST + 1))
     if len(taken) > _LONGEST:
         raise TypeError(f"an iterator of over {_LONGEST:,} values is not JSON")
-    return [_plain(item, levels) for item in taken]
+    return [_plain(item, levels, known) for item in taken]
 
 
 def whole_characters(text: str) -> str:
@@ -160,10 +163,10 @@ def _key(key: object) -> str:
 def _foreign(value: object, levels: int) -> JsonValue:
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "shape", None) == ():
-        return _plain(item(), levels - 1)
+        return _plain(item(), levels - 1, None)
     try:
         plain = to_jsonable_python(value, inf_nan_mode="constants")
     except (PydanticSerializationError, TypeError, ValueError, RecursionError):
         kind = f"{type(value).__module__}.{type(value).__qualname__}"
         raise TypeError(f"a value of type {kind} is not JSON") from None
-    return _plain(plain, levels)
+    return _plain(plain, levels, None)

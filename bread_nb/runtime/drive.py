@@ -26,8 +26,8 @@ class Drive:
 
     `stopping` says whether somebody asked for a clean end at the next boundary.
     `toolbox` is what the model was offered in the turn under way, `spoken` its text so
-    far, `attachments` are the files it is shown, `calls` are its calls as this process knows them, and `intents` those of them
-    that are not stored yet.
+    far, `calls` are its calls as this process knows them, and `intents` those of them
+    that are not stored yet. `attachments` are the files that are shown to the model.
     """
 
     agent: Agent

@@ -18,6 +18,7 @@ from bread_nb.errors import BreadError, Halt, ValidationError
 from bread_nb.messages import Message, Text, ToolResult, assistant
 from bread_nb.runtime.drive import Drive, common_fields
 from bread_nb.runtime.outcome import Finished, PendingCall, Stopped, Suspended
+from bread_nb.runtime.results import files_of
 from bread_nb.stores.records import Call, Checkpoint, RunRow
 from bread_nb.stores.store import Claim, Step, Store
 
@@ -170,10 +171,12 @@ async def turn_calls(store: Store, row: RunRow) -> list[Call]:
 
 def results_message(calls: Sequence[Call]) -> Message:
     """The results of a turn as one message, in call order."""
-    return Message(
-        "tool",
-        tuple(ToolResult(c.call_id, c.name, c.result, c.failed) for c in calls),
-    )
+    return Message("tool", tuple(map(_result, calls)))
+
+
+def _result(call: Call) -> ToolResult:
+    files = files_of(call) if call.files else ()
+    return ToolResult(call.call_id, call.name, call.result, call.failed, files)
 
 
 async def _seal(drive: Drive, text: str) -> None:
@@ -192,7 +195,7 @@ async def _seal(drive: Drive, text: str) -> None:
         *(Claim(Call, c.id, {}, change) for c in stored if c.status != "done")
     )
     sealed = (
-        ToolResult(c.id, c.name, done.result, done.failed)
+        _result(done)
         if (done := known.get(c.id))
         else ToolResult(c.id, c.name, text, failed=True)
         for c in asking.calls

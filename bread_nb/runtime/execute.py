@@ -25,6 +25,7 @@ from bread_nb.crumbs import (
 )
 from bread_nb.errors import BreadError, Halt, ToolError, ValidationError, closest
 from bread_nb.governance.verdict import Action, Allow, Ask, Deny, HaltRun, Verdict
+from bread_nb.messages import File
 from bread_nb.runtime.grants import granted
 from bread_nb.runtime.hooks import Chain, HookRaised, Recovered, chain_of, guarded
 from bread_nb.runtime.invoke import invoke, progress_value, tool_context
@@ -32,8 +33,9 @@ from bread_nb.runtime.results import (
     bounded,
     error_text,
     fenced,
-    plain_result,
+    shown_in,
     unknown_tool,
+    with_files,
 )
 from bread_nb.runtime.scope import Scope
 from bread_nb.runtime.toolbox import Toolbox
@@ -219,11 +221,11 @@ async def carry_out(go: Go, scope: Scope) -> Call:
 
 
 async def _carried_out(go: Go, scope: Scope, since: float) -> Call:
-    call, tool = go.call, go.tool
+    call, tool, files = go.call, go.tool, dict[str, File]()
 
     async def attempt(_: int) -> object:
         value = await invoke(tool, go.values, context, partial)
-        return plain_result(value, tool)
+        return await with_files(value, tool, scope, files)
 
     def partial(value: object) -> None:
         shown = progress_value(value, tool)
@@ -234,7 +236,7 @@ async def _carried_out(go: Go, scope: Scope, since: float) -> Call:
     try:
         value = await guarded(attempt, go.chain, go.context, policy=policy)
         if isinstance(value, Recovered):
-            value = plain_result(value.output, tool)
+            value = await with_files(value.output, tool, scope, files)
     except Halt:
         raise
     except BreadError as error:
@@ -243,21 +245,24 @@ async def _carried_out(go: Go, scope: Scope, since: float) -> Call:
     if go.chain.hooks:
         done = go.context.but(output=value, duration_ms=elapsed_ms(since))
         value = await go.chain.after(done)
-    return await _returned(go, value, scope, since)
+    return await _returned(go, value, scope, since, files)
 
 
-async def _returned(go: Go, value: object, scope: Scope, since: float) -> Call:
+async def _returned(
+    go: Go, value: object, scope: Scope, since: float, files: dict[str, File]
+) -> Call:
     """Tell of what the hooks left as the result."""
     call, tool = go.call, go.tool
     try:
-        final = plain_result(value, tool)
+        final = await with_files(value, tool, scope, files)
     except ToolError as error:
         _failed(call, error, scope, since)
         return settled(call, await _error_for_model(error, tool, scope), failed=True)
     shown = await bounded(scope.kit.redactor.known(final), scope)
     duration = elapsed_ms(since)
     scope.emit(ToolReturned, result=shown, duration_ms=duration, **_names(call))
-    return settled(call, _for_model(shown, go))
+    kept = shown_in(final, files)
+    return settled(call, _for_model(shown, go)).model_copy(update={"files": kept})
 
 
 def _for_model(value: JsonValue, go: Go) -> JsonValue:
@@ -282,7 +287,7 @@ async def _short_circuit(go: Go, output: object, scope: Scope) -> Done:
     scope.emit(ToolCalled, args=go.call.args, **_names(go.call))
     try:
         value = await go.chain.after(go.context.but(output=output, duration_ms=0))
-        return Done(await _returned(go, value, scope, since))
+        return Done(await _returned(go, value, scope, since, {}))
     except Exception as error:
         _failed(go.call, error, scope, since)
         raise

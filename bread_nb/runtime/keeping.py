@@ -64,6 +64,8 @@ def _claim(call: Call, *, was: str) -> Step:
         "refused_by": call.refused_by,
         "ended_at": call.ended_at,
     }
+    if call.files:
+        change["files"] = call.files
     if was != "running":
         change["args"] = call.args
     return Claim(Call, call.id, {"status": was}, change)

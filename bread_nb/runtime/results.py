@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from pydantic import JsonValue
 
 from bread_nb.base.wire import dumps, json_safe
 from bread_nb.errors import BreadError, ToolError
+from bread_nb.messages import File
+from bread_nb.runtime.attachments import keep_file
 from bread_nb.runtime.scope import Scope
+from bread_nb.stores.records import Call
 from bread_nb.tools.tool import Tool
 
 __all__ = [
     "bounded",
     "error_text",
     "fenced",
+    "files_of",
     "plain_result",
     "refusal_text",
+    "shown_in",
     "unknown_tool",
+    "with_files",
 ]
 
 _CAP = 40_000
@@ -28,20 +35,77 @@ _TAIL = 8_000
 _FENCE = re.compile("[<\uff1c\ufe64](?=\\W{0,16}untrusted)", re.IGNORECASE)
 
 
-def plain_result(value: object, tool: Tool) -> JsonValue:
-    """A tool's value as JSON.
+async def with_files(
+    value: object, tool: Tool, scope: Scope, files: dict[str, File]
+) -> JsonValue:
+    """A tool's value as JSON; the files in it are kept and told by their address.
+
+    Args:
+        value: What the tool gave.
+        tool: The tool.
+        scope: The run.
+        files: Where the files go, by address.
 
     Raises:
         ToolError: `TOOL_RESULT_NOT_JSON`, naming the type.
     """
+    found: list[tuple[File, dict[str, JsonValue]]] = []
+    plain = plain_result(value, tool, found)
+    for file, entry in found:
+        kept = await keep_file(file, scope.kit.blob_store)
+        entry["uri"] = kept.uri
+        files[kept.uri] = kept
+    return plain
+
+
+def shown_in(value: JsonValue, files: Mapping[str, File]) -> list[JsonValue]:
+    """Those of the files that a value tells of, as a call keeps them."""
+    if not files:
+        return []
+    text = dumps(value)
+    kept = [file for uri, file in files.items() if uri in text]
+    return [
+        {"uri": file.uri, "mime_type": file.mime_type, "name": file.name}
+        for file in kept
+    ]
+
+
+def files_of(call: Call) -> tuple[File, ...]:
+    """The files a call gave."""
+    return tuple([File(**cast("dict[str, Any]", file)) for file in call.files])
+
+
+def plain_result(
+    value: object,
+    tool: Tool,
+    found: list[tuple[File, dict[str, JsonValue]]] | None = None,
+) -> JsonValue:
+    """A tool's value as JSON; `found` gets the files in it and what stands for them.
+
+    Raises:
+        ToolError: `TOOL_RESULT_NOT_JSON`, naming the type.
+    """
+
+    def listed(part: object) -> JsonValue:
+        if not isinstance(part, File):
+            return None
+        entry: dict[str, JsonValue] = {"kind": "file", "mimeType": part.mime_type}
+        if part.name is not None:
+            entry["name"] = part.name
+        if not part.uri.startswith("data:"):
+            entry["uri"] = part.uri
+        if found is not None:
+            found.append((part, entry))
+        return entry
+
     try:
-        return json_safe(value)
+        return json_safe(value, listed)
     except TypeError as error:
         raise ToolError(
             f"{tool.name} returned something that is not JSON.",
             code="TOOL_RESULT_NOT_JSON",
             why=f"{error}.",
-            do="return text, numbers, lists or mappings",
+            do="return text, numbers, lists, mappings or File.of(bytes)",
         ) from None
 
 

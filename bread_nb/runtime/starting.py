@@ -15,8 +15,9 @@ from bread_nb.base.redact import environment_secrets
 from bread_nb.base.wire import dumps, json_safe
 from bread_nb.crumbs import HumanRequired, RunStart
 from bread_nb.errors import BreadError, Halt, ValidationError
-from bread_nb.messages import Message, user
+from bread_nb.messages import File, Message, user
 from bread_nb.runtime.agent import Agent, ModelSource
+from bread_nb.runtime.attachments import FileSource, take_in
 from bread_nb.runtime.drive import Drive
 from bread_nb.runtime.ending import (
     end_cancelled,
@@ -53,7 +54,8 @@ class Start:
     """What a run is started with.
 
     `names` are the keys of `ctx` that come from the caller's namespace and are gone
-    after a restart; `cell` tells which cell and body asked.
+    after a restart; `cell` tells which cell and body asked; `files` are what the user
+    shows beside the input.
     """
 
     agent_id: str
@@ -66,6 +68,7 @@ class Start:
     ctx: object = None
     names: Sequence[str] = ()
     cell: str | None = None
+    files: Sequence[FileSource] = ()
     discard: bool = False
     definition: Definition | None = None
     on_human_required: Callable[[HumanRequired], object] | None = None
@@ -79,6 +82,7 @@ async def start_run(start: Start, kit: Kit, live: Live) -> Outcome:
             `SESSION_BUSY`, or the fault the run ended with.
     """
     value = _checked_input(start, start.input)
+    files = await take_in(start.files, kit.blob_store)
     session_id = start.session_id or new_id()
     session = await kit.store.get(Session, session_id) if start.session_id else None
     if session is not None and session.run_id is not None:
@@ -88,7 +92,7 @@ async def start_run(start: Start, kit: Kit, live: Live) -> Outcome:
     value, short = await _before(start, scope, value)
     kit.streams[scope.run_id] = scope.stream
     try:
-        opening = _open(start, scope, live, session=session, value=value)
+        opening = _open(start, scope, live, session=session, value=value, files=files)
         drive, cancelled = await to_the_end(opening)
         if cancelled:
             await end_cancelled(drive)
@@ -143,7 +147,13 @@ async def _before(
 
 
 async def _open(
-    start: Start, scope: Scope, live: Live, *, session: Session | None, value: object
+    start: Start,
+    scope: Scope,
+    live: Live,
+    *,
+    session: Session | None,
+    value: object,
+    files: Sequence[File],
 ) -> Drive:
     """The first commit: session, run, message and the start crumb."""
     plain = start.agent.accepts.dump(value)
@@ -175,7 +185,7 @@ async def _open(
     )
     known = session is not None
     history = await _history(scope) if known else list[Message]()
-    history.append(user(_as_text(plain)))
+    history.append(user(_as_text(plain), *files))
     first = message_steps(scope.session_id, len(history) - 1, history[-1:])
     row = await _store_start(start, scope, row, session, first)
     live.run_id, live.handle = row.id, row.handle
@@ -312,7 +322,7 @@ def _checked_input(start: Start, value: object) -> object:
         json_safe(text)
     except (TypeError, ValueError) as error:
         raise _misfit(start, [f"it cannot be kept: {error}"]) from None
-    if isinstance(text, str) and not text.strip():
+    if isinstance(text, str) and not text.strip() and not start.files:
         raise _misfit(start, ["the input is empty"])
     for found in (*_halves(fitting), *_halves(text)):
         code = f"U+{ord(found[0]):04X}"

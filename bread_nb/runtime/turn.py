@@ -46,8 +46,8 @@ from bread_nb.providers.model import (
     TextChunk,
     UsageReport,
 )
-from bread_nb.runtime.metering import Meter
 from bread_nb.runtime.attachments import keep_bytes
+from bread_nb.runtime.metering import Meter
 from bread_nb.runtime.scope import Scope
 
 __all__ = ["Turn", "elapsed_ms", "take_turn"]
