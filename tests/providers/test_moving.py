@@ -1,6 +1,7 @@
 """A conversation that moves between services in the middle of its history."""
 
 import json
+from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
@@ -28,6 +29,19 @@ from bread_nb.stores.in_memory import InMemoryStore
 
 KINDS = (Chat, Messages, Sealed, Signed, Thinker)
 
+BELL = b"\x89PNG\r\n\x1a\n bell"
+LOAF = b"\xff\xd8\xff loaf"
+MENU = b"%PDF-1.7 menu"
+SHOWN = (LOAF, MENU, b"RIFF....WAVE", b"rye, 500 g", b"\0 who knows")
+
+PDF = "application/pdf"
+SHOWN_BY_TOOL = (
+    File("blob:1", "image/jpg; q=1"),
+    File("blob:3", PDF),
+    File("blob:4", "audio/mpeg"),
+    File("blob:5", "text/csv"),
+)
+
 # Each service follows each other one just once.
 ROUND = (0, 1, 0, 2, 0, 3, 0, 4, 1, 2, 1, 3, 1, 4, 2, 3, 2, 4, 3, 4, 0)
 
@@ -39,9 +53,9 @@ def weigh(grams: int) -> str:
 
 
 @tool
-def bell() -> str:
-    """Ring."""
-    return "rang"
+def bell() -> dict[str, object]:
+    """Ring, and show the bell."""
+    return {"rang": True, "bell": File.of(BELL, name="bell.png")}
 
 
 @pytest.fixture
@@ -64,7 +78,7 @@ async def test_a_session_goes_round_all_services_and_no_request_breaks_a_rule(
     said: list[str] = []
     for visit, place in enumerate(ROUND):
         model = described(services[place])
-        run = bread.run("baker", f"loaf {visit}", session="s", model=model)
+        run = bread.run("baker", f"loaf {visit}", session="s", model=model, files=SHOWN)
         outcome = await finished(bread, run)
         said.append(outcome.text)
     await bread.close()
@@ -73,6 +87,11 @@ async def test_a_session_goes_round_all_services_and_no_request_breaks_a_rule(
     last = json.dumps(services[0].seen[-1].body, ensure_ascii=False)
     assert [words for words in said[:-1] if words not in last] == []
     assert all(f"loaf {visit}" in last for visit in range(len(ROUND)))
+    for service in services:
+        body = json.dumps(service.seen[-1].body)
+        sent = [data for data in (LOAF, BELL) if b64encode(data).decode() in body]
+        assert sent == [LOAF, BELL]
+        assert "rye, 500 g" in body
 
 
 async def test_what_a_service_gave_comes_back_to_it_after_others_spoke(
@@ -128,6 +147,8 @@ async def test_any_history_is_sent_by_the_rules(services: list[Service], place: 
         assistant(Reasoning("Hm.", foreign), foreign, Text("  ")),
         user(" "),
         Message("user", (Text("Look"), File("blob:1", "image/png"))),
+        Message("user", (File("blob:2", "image/svg+xml"), File("blob:3", PDF, "m"))),
+        Message("user", (File("blob:4", "audio/mpeg"), File("blob:5", "text/csv"))),
         assistant(
             Reasoning("", foreign),
             Text("I look."),
@@ -139,13 +160,13 @@ async def test_any_history_is_sent_by_the_rules(services: list[Service], place: 
             "tool",
             (
                 ToolResult("a id/with: odd things" * 4, long, {"rye": [1, None]}),
-                ToolResult("b", "1st", "", failed=True),
+                ToolResult("b", "1st", "", failed=True, files=SHOWN_BY_TOOL),
             ),
         ),
         user("Go on"),
         user("please"),
     )
-    blobs = {"blob:1": b"\x89PNG 1", "blob:2": b"\x89PNG 2"}
+    blobs = {f"blob:{n}": b"<bytes/>" for n in range(1, 6)}
     for bytes_at_hand in ({}, blobs):
         service = services[place]
         model = resolve(described(service))
