@@ -93,8 +93,12 @@ def retried(story: Telling, crumb: c.ModelRetry) -> None:
         "wait": seconds(crumb.delay_ms).removesuffix(" s").removesuffix(".0"),
         "at": crumb.attempt,
         "of": crumb.attempts,
+        "model": crumb.model or "",
     }
-    words = say("retry" if crumb.delay_ms >= 500 else "retry_now", places)
+    key = "retry" if crumb.delay_ms >= 500 else "retry_now"
+    if crumb.model is not None:
+        key, story.model = "retry_instead", crumb.model
+    words = say(key, places)
     block = Retried(id=story.next_id(turn), words=words, withdrawn=text)
     story.add(turn, block)
     story.enter("asking", crumb.timestamp)

@@ -83,7 +83,11 @@ class TextVoice:
             case ModelRetry():
                 self._break()
                 self._spoken = []
-                note(f"{crumb.error.message} Trying again.")
+                other = crumb.model
+                note(
+                    f"{crumb.error.message} "
+                    + (f"Asking {other} instead." if other else "Trying again.")
+                )
             case ToolPartial(result=str() as text):
                 note(f"{tool_name(crumb.tool_name)}: {text}")
             case _:

@@ -52,7 +52,9 @@ def _words(crumb: c.Crumb) -> tuple[str, ...]:
             return (crumb.model, f"turn {crumb.turn}", f"{tokens} tokens")
         case c.ModelRetry():
             again = f"{crumb.attempt} of {crumb.attempts}"
-            return (again, f"in {seconds(crumb.delay_ms)}", crumb.error.message)
+            how = f"in {seconds(crumb.delay_ms)}"
+            how = f"with {crumb.model}" if crumb.model else how
+            return (again, how, crumb.error.message)
         case c.FileGenerated():
             return (crumb.name or crumb.uri, crumb.mime_type)
         case c.GateDecided():

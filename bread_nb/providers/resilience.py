@@ -339,8 +339,9 @@ async def _streamed(
 ) -> AsyncGenerator[Delta, None]:
     """What a model streams; whatever it raises is a `BreadError`."""
     model_id = model.name.partition(":")[2] or model.name
-    stream = model.stream(replace(request, model=model_id))
+    stream: AsyncIterator[Delta] | None = None
     try:
+        stream = model.stream(replace(request, model=model_id))
         async for delta in stream:
             yield delta
     except BreadError:

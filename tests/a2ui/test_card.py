@@ -457,6 +457,25 @@ def test_text_that_was_withdrawn_leaves_the_text_and_stays_in_the_retry():
     assert retry["withdrawn"] == "Flour is"
 
 
+def test_a_model_that_is_asked_in_place_of_another_is_named_at_once():
+    told = Told(model="anthropic:opus").start().text("Flour is")
+    full = c.ErrorInfo("MODEL_OVERLOADED", "anthropic is overloaded.")
+    told.say(
+        c.ModelRetry,
+        attempt=1,
+        attempts=2,
+        delay_ms=0,
+        error=full,
+        model="ollama:qwen3",
+    )
+    told.text("Flour rose.")
+    _, page = paged(told.crumbs)
+    words = block(page, "Retry")["words"]
+    assert words == "anthropic is overloaded. Asking ollama:qwen3 instead"
+    shown = page.data["head"]["model"]
+    assert shown == "ollama:qwen3, in place of anthropic:opus"
+
+
 def test_half_a_character_waits_for_its_other_half():
     shown, page = card(), Page()
     page.take(shown.snapshot())
