@@ -20,6 +20,7 @@ from bread_nb.project.config import BreadConfig, find_project, load_config
 from bread_nb.project.equipment import equip
 from bread_nb.project.loader import AgentFolder
 from bread_nb.project.roster import Member, Roster
+from bread_nb.providers.deck import Deck
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.attachments import FileSource
 from bread_nb.runtime.desk import Desk, Names
@@ -63,6 +64,7 @@ class Bread:
 
     shared: ClassVar[Callable[[Path | None], Bread | None] | None] = None
     common_home: ClassVar[Home | None] = None
+    common_deck: ClassVar[Deck | None] = None
 
     def __init__(
         self,
@@ -80,7 +82,9 @@ class Bread:
         self._listeners = Listeners(self.config.crumb_filter)
         self._home = home or Bread.common_home or _Here()
         self._lives: dict[Live, None] = {}
-        self._kit = equip(self.config, self.root, self._listeners, store)
+        self._kit = equip(
+            self.config, self.root, self._listeners, store, deck=Bread.common_deck
+        )
         self._desk = Desk(self._kit, self._roster.of_run)
 
     @classmethod

@@ -9,6 +9,9 @@ from hypothesis import settings
 settings.register_profile("sampled", max_examples=25, derandomize=True, deadline=None)
 settings.register_profile("full", max_examples=1000, deadline=None)
 
+# Under pytest models are replayed; the tests call them unless they test the modes.
+os.environ["BREAD_MODE"] = "live"
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -9,7 +10,7 @@ from pydantic import JsonValue
 from bread_nb.base.redact import Redactor
 from bread_nb.providers.catalog import resolve
 from bread_nb.providers.deck import Deck
-from bread_nb.providers.model import ChatModel, Model
+from bread_nb.providers.model import ChatModel, Lookup, Model
 from bread_nb.providers.modes import ModeName
 from bread_nb.providers.taped import Taped
 
@@ -51,6 +52,15 @@ class Cassette(Taped):
             redactor=Redactor(),
             settings=settings,
         )
+
+    def bound(self, lookup: Lookup) -> ChatModel:
+        """The same with its model looked up, in the mode of the project."""
+        bound = copy.copy(self)
+        bound.inner = lookup.find(self.inner)
+        if self.deck.chosen is None:
+            bound.deck = lookup.shared("deck", self.deck)
+        bound._redactor = lookup.shared("redactor", self._redactor)
+        return bound
 
     def __repr__(self) -> str:
         return f"Cassette({self.name!r}, {str(self.path)!r})"

@@ -8,7 +8,6 @@ called.
 from __future__ import annotations
 
 import inspect
-import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
@@ -18,8 +17,10 @@ from weakref import WeakKeyDictionary
 
 from pydantic import JsonValue
 
+from bread_nb.base.redact import Redactor
 from bread_nb.base.wire import canonical
 from bread_nb.errors import BreadError, closest
+from bread_nb.providers.deck import Deck
 from bread_nb.providers.model import (
     ChatModel,
     Delta,
@@ -29,6 +30,7 @@ from bread_nb.providers.model import (
     split_name,
 )
 from bread_nb.providers.rates import Rates
+from bread_nb.providers.taped import is_script, through
 
 __all__ = ["Catalog", "Factory", "Named", "known_providers", "resolve"]
 
@@ -107,6 +109,18 @@ class Named:
         return self._made
 
     @property
+    def is_script(self) -> bool:
+        """Whether it plays a script; what a factory makes is known once it is made."""
+        if self._made is not None:
+            return is_script(self._made)
+        return self._provider == "scripted" and self._factory() is None
+
+    @property
+    def foreign(self) -> bool:
+        """Whether a factory of the project or the agent makes it."""
+        return self._factory() is not None
+
+    @property
     def free(self) -> bool:
         """Whether calls cost nothing; what a factory makes may be free as well."""
         if self._made is not None:
@@ -129,7 +143,12 @@ class Named:
         if made is not None:
             await made.aclose()
 
-    async def _first(self, request: ModelRequest) -> AsyncIterator[Delta]:
+    async def make(self) -> ChatModel:
+        """The model itself, made now if it was not made before; it is not called.
+
+        Raises:
+            BreadError: As for `stream`.
+        """
         factory = self._factory()
         if factory is None:
             made = self._built_in()
@@ -139,7 +158,11 @@ class Named:
                 made = await made
         if self._made is None:
             self._made = self._looked_up(_checked(made, self.name))
-        stream = self._made.stream(self._filled(request))
+        return self._made
+
+    async def _first(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        made = await self.make()
+        stream = made.stream(self._filled(request))
         async with aclosing(cast("AsyncGenerator[Delta]", stream)) as deltas:
             async for delta in deltas:
                 yield delta
@@ -210,6 +233,8 @@ class Catalog:
     Args:
         providers: The project's factories by provider name.
         rates: What the project pays for models, by `provider:model`.
+        deck: The recordings of this process, and the mode.
+        redactor: Masks the secrets in what is recorded.
     """
 
     def __init__(
@@ -217,11 +242,18 @@ class Catalog:
         providers: Factories | None = None,
         *,
         rates: Mapping[str, Rates] | None = None,
+        deck: Deck | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         self._providers = dict(providers or {})
         self.rates = dict(rates or {})
+        self.deck = deck or Deck()
+        self._redactor = redactor or Redactor()
         self._models: dict[tuple[str | int | None, ...], Named] = {}
-        self._shared: dict[str, object] = {}
+        self._shared: dict[str, object] = {
+            "deck": self.deck,
+            "redactor": self._redactor,
+        }
         self._bound: WeakKeyDictionary[Wrapper, tuple[Factories | None, ChatModel]]
         self._bound = WeakKeyDictionary()
 
@@ -231,10 +263,14 @@ class Catalog:
         """The model that `model` names; `providers` are the agent's, asked first.
 
         Raises:
-            BreadError: `INVALID_MODEL` when it names none, or `NOT_AVAILABLE` when
-                `BREAD_MODE` asks for recordings: no model is called then.
+            BreadError: `INVALID_MODEL` when it names none; `INVALID_MODE` or
+                `RECORD_REFUSED`.
         """
-        _check_mode()
+        return through(self._find(model, providers), self.deck, self._redactor)
+
+    def _find(
+        self, model: str | Model | ChatModel, providers: Factories | None
+    ) -> ChatModel:
         if isinstance(model, Wrapper):
             return self._of_wrapper(model, providers)
         if not isinstance(model, str | Model):
@@ -262,7 +298,7 @@ class Catalog:
         if known is None or known[0] is not providers:
 
             def resolved(described: Model) -> ChatModel:
-                return self.resolve(described, providers)
+                return self._find(described, providers)
 
             known = providers, model.bound(_Lookup(resolved, self._shared))
             self._bound[model] = known
@@ -274,17 +310,6 @@ class Catalog:
         self._bound.clear()
         for model in models.values():
             await model.aclose()
-
-
-def _check_mode() -> None:
-    mode = os.environ.get("BREAD_MODE", "")
-    if mode not in ("", "live", "auto"):
-        raise BreadError(
-            f"BREAD_MODE={mode} is not available yet.",
-            code="NOT_AVAILABLE",
-            why="this version has no recordings; it would call the model live.",
-            do="unset BREAD_MODE, or set it to live",
-        )
 
 
 def _checked(made: object, name: str) -> ChatModel:

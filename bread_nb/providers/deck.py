@@ -78,6 +78,19 @@ class Deck:
         """
         return self.chosen or decide()
 
+    @property
+    def fresh_store(self) -> bool:
+        """Whether runs are kept in a store of their own, which ends with the kernel.
+
+        So it is in a kernel that records or replays, unless `BREAD_STORE` names one.
+        """
+        if not self._anew or os.environ.get("BREAD_STORE"):
+            return False
+        mode = self.mode
+        if mode.implied and not self.has_recordings():
+            return False
+        return mode.name in ("record", "replay")
+
     # -- playing -----------------------------------------------------------------------
 
     def find(self, key: str, path: Path | None = None) -> Recording | None:
@@ -109,6 +122,10 @@ class Deck:
             for line in shelf.lines()
             if line.value.get("kind") == "call"
         ]
+
+    def has_recordings(self) -> bool:
+        """Whether there is a cassette in the working directory."""
+        return bool(cassettes(Path.cwd()))
 
     def _shelf(self, path: Path) -> Shelf:
         if path not in self._shelves:

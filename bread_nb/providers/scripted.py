@@ -58,6 +58,7 @@ class Scripted:
     """
 
     free = True
+    is_script = True
 
     def __init__(
         self,

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Mapping,
+)
 from contextlib import aclosing
 from pathlib import Path
 from typing import cast
@@ -15,10 +21,17 @@ from bread_nb.errors import BreadError, ProviderError, TimeoutError
 from bread_nb.providers.asked import asked_of, key_of
 from bread_nb.providers.deck import Deck
 from bread_nb.providers.masks import masked_deltas, masked_error
-from bread_nb.providers.model import ChatModel, Delta, Finish, ModelRequest, Wrapper
+from bread_nb.providers.model import (
+    ChatModel,
+    Delta,
+    Finish,
+    Model,
+    ModelRequest,
+    Wrapper,
+)
 from bread_nb.providers.tape import Recording, read_deltas, written_deltas
 
-__all__ = ["Taped"]
+__all__ = ["Taped", "is_script", "through"]
 
 
 class Taped(Wrapper):
@@ -73,9 +86,21 @@ class Taped(Wrapper):
     async def _missing(
         self, request: ModelRequest, asked: dict[str, JsonValue]
     ) -> AsyncIterator[Delta]:
-        """What becomes of a request that has no recording."""
-        raise self.deck.miss(asked, self.path)
-        yield Finish(None)
+        """What becomes of a request that has no recording.
+
+        A factory may give a script, which needs none; it is asked only now.
+        """
+        make: Callable[[], Awaitable[ChatModel]] | None
+        make = getattr(self.inner, "make", None)
+        if make is None or not getattr(self.inner, "foreign", False):
+            raise self.deck.miss(asked, self.path)
+        made = await make()
+        if not is_script(made) and not _unheard_of(made, self.deck):
+            raise self.deck.miss(asked, self.path)
+        stream = cast("AsyncGenerator[Delta]", self.inner.stream(request))
+        async with aclosing(stream) as deltas:
+            async for delta in deltas:
+                yield delta
 
     def _asked(self, request: ModelRequest) -> dict[str, JsonValue]:
         return asked_of(request, self.name, self._masks(), self.settings)
@@ -111,6 +136,8 @@ class Taped(Wrapper):
     def _keep(
         self, request: ModelRequest, said: list[Delta], error: BreadError | None = None
     ) -> None:
+        if self.path is None and is_script(self.inner):
+            return
         masks = self._masks()
         asked = asked_of(request, self.name, masks, self.settings)
         answer = written_deltas(masked_deltas(said, masks))
@@ -120,6 +147,65 @@ class Taped(Wrapper):
             key=key_of(asked), model=self.name, asked=asked, answer=answer
         )
         self.deck.keep(recording, self.path)
+
+
+def through(model: ChatModel, deck: Deck, redactor: Redactor | None) -> ChatModel:
+    """A model as the mode has it called; live it is itself.
+
+    A script is its own recording. A model with a `Cassette` in it has recordings of
+    its own.
+    """
+    mode = deck.mode
+    if mode.name == "live" or is_script(model) or _has_tape(model):
+        return model
+    if mode.implied and _unheard_of(model, deck):
+        return model
+    return Taped(model, deck, redactor=redactor, settings=_settings(model))
+
+
+def is_script(model: ChatModel) -> bool:
+    """Whether nothing but scripts answers."""
+    if getattr(model, "is_script", False):
+        return True
+    inside = _inside(model)
+    return bool(inside) and all(map(is_script, inside))
+
+
+def _has_tape(model: ChatModel) -> bool:
+    return isinstance(model, Taped) or any(map(_has_tape, _inside(model)))
+
+
+def _unheard_of(model: ChatModel, deck: Deck) -> bool:
+    """A model made in code, in a place where nothing was ever recorded.
+
+    It may be the double of a test. One with a name is a service; it is never called
+    because a mode was only concluded.
+    """
+    return deck.mode.implied and not _names_service(model) and not deck.has_recordings()
+
+
+def _names_service(model: ChatModel) -> bool:
+    inside = _inside(model)
+    return hasattr(model, "described") or any(map(_names_service, inside))
+
+
+def _inside(model: ChatModel) -> tuple[ChatModel, ...]:
+    several: tuple[ChatModel, ...] | None = getattr(model, "models", None)
+    if isinstance(model, Wrapper):
+        return several or (model.inner,)
+    return ()
+
+
+def _settings(model: ChatModel) -> dict[str, JsonValue]:
+    """What a model was described with; of several, each by its name."""
+    inside = _inside(model)
+    if len(inside) > 1:
+        found: dict[str, JsonValue] = {m.name: _settings(m) for m in inside}
+        return {name: value for name, value in found.items() if value}
+    if inside:
+        return _settings(inside[0])
+    described: object = getattr(model, "described", None)
+    return dict(described.settings) if isinstance(described, Model) else {}
 
 
 async def _play(recording: Recording) -> AsyncIterator[Delta]:

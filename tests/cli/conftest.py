@@ -77,6 +77,7 @@ def project(
     for name in tuple(os.environ):
         if name.startswith(QUIET):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("BREAD_MODE", "live")
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield furnished(NearProject(tmp_path.resolve(), monkeypatch, capsys))
     for name in tuple(sys.modules):
