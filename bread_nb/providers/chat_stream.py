@@ -28,6 +28,7 @@ from bread_nb.providers.model import (
     UsageReport,
 )
 from bread_nb.providers.naming import CallIds
+from bread_nb.providers.rates import reported, served_as
 
 __all__ = ["ChatParser", "reasoning_back"]
 
@@ -95,7 +96,8 @@ class ChatParser:
         self._thinking = False
         self._kept: list[str] = []
         self._details: list[dict[str, _Json]] = []
-        self._usage: Usage | None = None
+        self._usage: UsageReport | None = None
+        self._terms: dict[str, JsonValue] = {}
         self._reason: str | None = None
         self._refused = False
 
@@ -105,6 +107,8 @@ class ChatParser:
         deltas: list[Delta] = []
         if model := chunk.get("model"):
             self._model = model
+        if tier := chunk.get("service_tier"):
+            self._terms = served_as(service_tier=tier)
         for choice in chunk.get("choices") or ():
             if choice.get("index"):
                 continue
@@ -262,10 +266,10 @@ class ChatParser:
         call.sent = len(call.text)
 
     def _count(self, usage: dict[str, _Json], deltas: list[Delta]) -> None:
-        found = _usage(usage)
+        found = UsageReport(_usage(usage), reported(usage), dict(self._terms))
         if found != self._usage:
             self._usage = found
-            deltas.append(UsageReport(found))
+            deltas.append(found)
 
 
 def _usage(usage: dict[str, _Json]) -> Usage:

@@ -32,6 +32,7 @@ from bread_nb.providers.model import (
     UsageReport,
 )
 from bread_nb.providers.naming import CallIds
+from bread_nb.providers.rates import served_as
 
 __all__ = ["PROVIDER", "SIGNATURE", "GeminiParser"]
 
@@ -82,7 +83,8 @@ class GeminiParser:
         self._text = Halves()
         self._thought = Halves()
         self._figures: dict[str, Any] = {}
-        self._usage: Usage | None = None
+        self._usage: UsageReport | None = None
+        self._terms: dict[str, JsonValue] = {}
         self._reason: str | None = None
 
     def read(self, event: dict[str, JsonValue]) -> list[Delta] | None:
@@ -96,6 +98,8 @@ class GeminiParser:
                 continue
             for part in fields(candidate.get("content")).get("parts") or ():
                 self._part(part, deltas)
+            if fields(candidate.get("groundingMetadata")).get("webSearchQueries"):
+                self._terms["grounding"] = "search"
             if reason := candidate.get("finishReason"):
                 if reason in _FAILED:
                     raise _failed(reason, candidate)
@@ -187,15 +191,17 @@ class GeminiParser:
         prompt = found.get("promptTokenCount", 0)
         read = min(found.get("cachedContentTokenCount", 0), prompt)
         thoughts = found.get("thoughtsTokenCount", 0)
-        new = Usage(
+        self._terms |= served_as(service_tier=told.get("serviceTier"))
+        counted = Usage(
             input=prompt - read + found.get("toolUsePromptTokenCount", 0),
             output=found.get("candidatesTokenCount", 0) + thoughts,
             cache_read=read,
             reasoning=thoughts,
         )
+        new = UsageReport(counted, terms=dict(self._terms))
         if new != self._usage:
             self._usage = new
-            deltas.append(UsageReport(new))
+            deltas.append(new)
 
     def _native(self, block: object) -> Native:
         return Native(PROVIDER, self._asked, cast("JsonValue", block))

@@ -28,6 +28,7 @@ from bread_nb.providers.model import (
     UsageReport,
 )
 from bread_nb.providers.naming import CallIds
+from bread_nb.providers.rates import reported, served_as
 
 __all__ = ["MessagesParser"]
 
@@ -74,7 +75,7 @@ class MessagesParser:
         self._calls = 0
         self._blocks: dict[int, _Block] = {}
         self._figures: dict[str, Any] = {}
-        self._usage: Usage | None = None
+        self._usage: UsageReport | None = None
         self._reason: str | None = None
 
     def read(self, event: dict[str, JsonValue]) -> list[Delta] | None:
@@ -188,16 +189,31 @@ class MessagesParser:
         self._figures |= told
         found = self._figures
         made = fields(found.get("output_tokens_details"))
-        new = Usage(
+        kept = fields(found.get("cache_creation"))
+        written = count(found.get("cache_creation_input_tokens"))
+        usage = Usage(
             input=count(found.get("input_tokens")),
             output=count(found.get("output_tokens")),
             cache_read=count(found.get("cache_read_input_tokens")),
-            cache_write=count(found.get("cache_creation_input_tokens")),
+            cache_write=written,
             reasoning=count(made.get("thinking_tokens")),
+            cache_write_1h=min(count(kept.get("ephemeral_1h_input_tokens")), written),
         )
+        new = UsageReport(usage, reported(found), _terms(found))
         if new != self._usage:
             self._usage = new
-            deltas.append(UsageReport(new))
+            deltas.append(new)
+
+
+def _terms(found: Mapping[str, Any]) -> dict[str, JsonValue]:
+    """What else the price depends on: class of service, place, tools of the service."""
+    terms = served_as(service_tier=found.get("service_tier"), speed=found.get("speed"))
+    if found.get("inference_geo") not in (None, "global", "not_available"):
+        terms["inference_geo"] = str(found["inference_geo"])
+    used = fields(found.get("server_tool_use"))
+    if searches := count(used.get("web_search_requests")):
+        terms["web_searches"] = searches
+    return terms
 
 
 def _thought(block: _Block) -> JsonValue:

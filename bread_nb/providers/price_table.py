@@ -21,7 +21,6 @@ from bread_nb.providers.model import UsageReport
 __all__ = ["look_up"]
 
 _NAME = "genai-prices"
-_USUAL = frozenset({"auto", "default", "on_demand", "standard"})
 _CLASSES = ("service_tier", "speed", "processing")
 _TOOLS = {
     "web_searches": "web_searches_kcount",
@@ -129,7 +128,7 @@ def _tools(terms: Mapping[str, JsonValue]) -> dict[str, int]:
 
 def _class(terms: Mapping[str, JsonValue]) -> str | None:
     """The class of service; empty for the usual one, None where two are told."""
-    told = {v.lower() for v in terms.values() if isinstance(v, str)} - _USUAL
+    told = {value for value in terms.values() if isinstance(value, str)}
     return None if len(told) > 1 else next(iter(told), "")
 
 

@@ -17,16 +17,15 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from math import isfinite
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 from urllib.parse import urlsplit
 
 from bread_nb.messages import Price
 from bread_nb.providers.faults import variable
 from bread_nb.providers.model import ChatModel, Model, UsageReport
-from bread_nb.providers.rates import Rates
+from bread_nb.providers.rates import Rates, is_money
 
-__all__ = ["FREE", "Called", "price", "price_now", "reported"]
+__all__ = ["FREE", "Called", "price", "price_now"]
 
 FREE = Price(0.0, "free")
 
@@ -80,37 +79,6 @@ def price_now(call: Called, rates: Mapping[str, Rates] | None = None) -> Price |
     return _looked_up(call)
 
 
-def reported(usage: Mapping[str, Any]) -> Price | None:
-    """The figure that a service puts into the usage of its answer, if it does.
-
-    OpenRouter tells what it charged, and where the caller's own key was used, what the
-    service behind it charges for that.
-    """
-    ticks = _amount(usage.get("cost_in_usd_ticks"))
-    if ticks is not None:
-        return Price(ticks / 10**10, "provider")
-    cost = usage.get("cost")
-    if isinstance(cost, Mapping):
-        cost = cast("Mapping[str, object]", cost).get("total_cost")
-    charged = _amount(usage.get("estimated_cost") if cost is None else cost)
-    if charged is None:
-        return None
-    if usage.get("is_byok"):
-        details = usage.get("cost_details")
-        known = cast("Mapping[str, object]", details if details else {})
-        behind = _amount(known.get("upstream_inference_cost"))
-        if behind is None:
-            return None
-        charged += behind
-    return Price(charged, "provider")
-
-
-def _amount(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value) if isfinite(value) and value >= 0 else None
-
-
 # -- without the table -----------------------------------------------------------------
 
 
@@ -118,7 +86,7 @@ def _told(call: Called, rates: Mapping[str, Rates]) -> Price | None:
     """The price as the service or the caller knows it, or none to pay."""
     report = call.report
     if report is not None and report.price is not None:
-        return report.price if _amount(report.price.amount) is not None else None
+        return report.price if is_money(report.price.amount) else None
     chain = list(_chain(call.model, call.name))
     own = next((d.rates for m in chain if (d := _described(m)) and d.rates), None)
     own = own or rates.get(call.name)

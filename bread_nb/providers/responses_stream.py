@@ -30,12 +30,17 @@ from bread_nb.providers.model import (
     UsageReport,
 )
 from bread_nb.providers.naming import CallIds
+from bread_nb.providers.rates import reported, served_as
 
 __all__ = ["PROVIDER", "ResponsesParser"]
 
 PROVIDER = "responses"
 
 _ENDED = ("completed", "incomplete")
+_SEARCHES = {
+    "web_search_call": "web_searches",
+    "file_search_call": "storage_searches",
+}
 _MESSAGE = ("type", "id", "phase")
 
 
@@ -251,10 +256,12 @@ class ResponsesParser:
         if status == "incomplete":
             details = fields(response.get("incomplete_details"))
             self._cut = str(details.get("reason"))
-        self._count(fields(response.get("usage")), deltas)
+        self._count(fields(response.get("usage")), _terms(response), deltas)
         self.done = True
 
-    def _count(self, usage: dict[str, Any], deltas: list[Delta]) -> None:
+    def _count(
+        self, usage: dict[str, Any], terms: dict[str, JsonValue], deltas: list[Delta]
+    ) -> None:
         if not usage:
             return
         total = count(usage.get("input_tokens"))
@@ -269,7 +276,17 @@ class ResponsesParser:
             cache_write=write,
             reasoning=count(made.get("reasoning_tokens")),
         )
-        deltas.append(UsageReport(found))
+        deltas.append(UsageReport(found, reported(usage), terms))
 
     def _native(self, block: object) -> Native:
         return Native(PROVIDER, self._asked, cast("JsonValue", block))
+
+
+def _terms(response: dict[str, Any]) -> dict[str, JsonValue]:
+    """What else the price depends on: class of service, tools of the service."""
+    terms = served_as(service_tier=response.get("service_tier"))
+    kinds = [item.get("type") for item in response.get("output") or ()]
+    for kind, name in _SEARCHES.items():
+        if number := kinds.count(kind):
+            terms[name] = number
+    return terms
