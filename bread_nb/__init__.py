@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from bread_nb.project.config import BreadConfig
     from bread_nb.providers.cassette import Cassette
     from bread_nb.providers.model import Model
+    from bread_nb.providers.rates import Rates
     from bread_nb.providers.resilience import CircuitBreaker, Fallback, Retrying
     from bread_nb.providers.scripted import Scripted
     from bread_nb.runtime.agent import Agent, CustomFormat, Guards
@@ -59,6 +60,7 @@ __all__ = [
     "Hooks",
     "Model",
     "Permissions",
+    "Rates",
     "Recover",
     "Replace",
     "Retry",
@@ -88,6 +90,7 @@ _HOMES = {
     "project.config": ("BreadConfig",),
     "providers.cassette": ("Cassette",),
     "providers.model": ("Model",),
+    "providers.rates": ("Rates",),
     "providers.resilience": ("CircuitBreaker", "Fallback", "Retrying"),
     "providers.scripted": ("Scripted",),
     "runtime.agent": ("Agent", "CustomFormat", "Guards"),

@@ -17,6 +17,7 @@ from bread_nb.errors import BreadError
 from bread_nb.project.borders import USER_FAULTS, open_border
 from bread_nb.project.mending import Place, Trouble, diagnose, trouble
 from bread_nb.providers.catalog import Factory
+from bread_nb.providers.rates import Rates
 from bread_nb.stores.blobs import BlobStore
 from bread_nb.stores.store import Store
 from bread_nb.tools.credentials import CredentialSource
@@ -39,6 +40,7 @@ class BreadConfig:
         store: The address of the store, such as `sqlite:///runs.db`, or a store.
         blob_store: Where files are kept; `.bread/blobs` by default.
         providers: Factories by provider name, before the built-in ones.
+        rates: What models cost, by `provider:model`, before any price table.
         hooks: Hooks of every run, task and tool call.
         credentials: Called with a name, gives the secret or None.
         concurrency: How many runs may be under way at once.
@@ -55,6 +57,7 @@ class BreadConfig:
     store: str | Store | None = None
     blob_store: BlobStore | None = None
     providers: Mapping[str, Factory] = field(default_factory=dict[str, Factory])
+    rates: Mapping[str, Rates] = field(default_factory=dict[str, Rates])
     pipelines: Mapping[str, object] = field(default_factory=dict[str, object])
     plugins: Sequence[object] = ()
     hooks: Hooks | None = None
@@ -97,6 +100,13 @@ def _factories(value: object) -> bool:
     return all(map(callable, cast("Mapping[str, object]", value).values()))
 
 
+def _rates(value: object) -> bool:
+    if not isinstance(value, Mapping):
+        return False
+    known = cast("Mapping[object, object]", value).items()
+    return all(":" in str(name) and isinstance(rate, Rates) for name, rate in known)
+
+
 def _whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
@@ -109,6 +119,7 @@ _RULES: tuple[tuple[str, Callable[[object], bool], str], ...] = (
     ("entrypoints", _names, 'entrypoints=["writer"]'),
     ("store", _address_or_store, 'store="sqlite:///.bread/bread.db"'),
     ("providers", _factories, 'providers={"mine": lambda model_id: ...}'),
+    ("rates", _rates, 'rates={"openai:my-model": Rates(input=2, output=10)}'),
     ("hooks", lambda value: isinstance(value, Hooks), "hooks=Hooks(before_run=...)"),
     ("credentials", callable, "credentials=os.environ.get"),
     ("concurrency", _whole, "concurrency=4"),

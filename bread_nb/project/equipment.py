@@ -50,7 +50,9 @@ def equip(
         fault=listeners.fault,
         publish=listeners.publish,
         blob_store=config.blob_store or FolderBlobs(root / ".bread" / "blobs"),
-        catalog=Catalog(config.providers, deck=deck, redactor=redactor),
+        catalog=Catalog(
+            config.providers, deck=deck, redactor=redactor, rates=config.rates
+        ),
         hooks=tuple(filter(None, [config.hooks])),
         credential_sources=tuple(filter(None, [config.credentials])),
         error_handling=config.error_handling,
