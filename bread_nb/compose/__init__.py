@@ -1,0 +1,1 @@
+"""How runs combine, and how their work is judged."""

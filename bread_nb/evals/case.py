@@ -1,0 +1,179 @@
+"""What an agent is held to: a suite of cases, each with an input and its scorers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, cast
+
+from bread_nb.errors import BreadError, closest
+from bread_nb.evals.datasets import Columns, read_rows
+from bread_nb.evals.scoring import MISSING, Scorer
+from bread_nb.runtime.agent import Agent, ModelSource
+
+__all__ = ["KINDS", "Case", "Kind", "Suite"]
+
+Kind: TypeAlias = Literal[
+    "functional", "prompt-injection", "jailbreak", "data-exfiltration"
+]
+KINDS = ("functional", "prompt-injection", "jailbreak", "data-exfiltration")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One thing an agent must do.
+
+    Args:
+        name: Its name, unique in its suite.
+        input: What the agent's input schema takes.
+        expected: The right answer, for scorers that are given none of their own.
+        skill: A skill to begin with.
+        scorers: What its answer is held against; the suite's own come after them.
+        repeat: How often it is run.
+        tags: Words to select it by.
+        decisions: Answers to calls that wait for a person: the tool's name and True
+            or False.
+    """
+
+    name: str
+    input: object
+    expected: object = MISSING
+    skill: str | None = None
+    scorers: Sequence[Scorer] = ()
+    repeat: int = 1
+    tags: Sequence[str] = ()
+    decisions: Mapping[str, bool] = field(default_factory=dict[str, bool])
+
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise _unusable("a case has no name", 'Case(name="rye", input="…")')
+        if self.repeat < 1:
+            raise _unusable(f"{self.name} has repeat={self.repeat}", "repeat=1")
+        for scorer in self.scorers:
+            _check_scorer(scorer, self.name)
+
+
+class Suite:
+    """Cases for one agent.
+
+    Args:
+        agent: The agent's id, or an `Agent`.
+        cases: Cases, mappings, a DataFrame, or the path of a CSV or JSONL file.
+        kind: What the suite is about.
+        name: Its name; the agent's and the kind by default.
+        scorers: What every answer is held against, after its case's own scorers.
+        repeat: How often each case is run that does not say so itself.
+        model: The model to run the agent with, in place of its own.
+        columns: Which columns of a table are `name`, `input`, `expected`, `skill` and
+            `tags`, where their names do not say so.
+
+    Raises:
+        BreadError: `INVALID_SUITE`.
+    """
+
+    def __init__(
+        self,
+        agent: str | Agent,
+        cases: object,
+        *,
+        kind: Kind = "functional",
+        name: str = "",
+        scorers: Sequence[Scorer] = (),
+        repeat: int = 1,
+        model: ModelSource | None = None,
+        columns: Columns | None = None,
+    ) -> None:
+        if kind not in KINDS:
+            near = closest(kind, KINDS)
+            raise _unusable(f"there is no kind {kind!r}", f"kind={near or KINDS[0]!r}")
+        self.agent = agent
+        self.agent_id = agent if isinstance(agent, str) else agent.name or "agent"
+        self.kind: Kind = kind
+        self.name = name or (
+            self.agent_id if kind == "functional" else f"{self.agent_id} {kind}"
+        )
+        for scorer in scorers:
+            _check_scorer(scorer, self.name)
+        self.scorers = tuple(scorers)
+        self.model = model
+        self.repeat = repeat
+        self.cases = tuple(self._distinct(_read(cases, columns)))
+        if not self.cases:
+            raise _unusable(f"{self.name} has no cases", "Suite(agent, [Case(…)])")
+
+    def _distinct(self, cases: Iterable[Case]) -> Iterator[Case]:
+        seen: set[str] = set()
+        for case in cases:
+            if case.name in seen:
+                raise _unusable(
+                    f"two cases of {self.name} are called {case.name!r}", "rename one"
+                )
+            seen.add(case.name)
+            if case.repeat == 1 and self.repeat > 1:
+                case = replace(case, repeat=self.repeat)  # noqa: PLW2901
+            yield case
+
+    def scorers_of(self, case: Case) -> tuple[Scorer, ...]:
+        """What a case's answer is held against."""
+        return (*case.scorers, *self.scorers)
+
+    def select(self, *tags: str, names: Sequence[str] = ()) -> Suite:
+        """The same suite with the cases alone that carry all tags and are named.
+
+        Raises:
+            BreadError: `INVALID_SUITE` when none is left.
+        """
+        wanted = set(tags)
+        kept = [
+            case
+            for case in self.cases
+            if wanted <= set(case.tags) and (not names or case.name in names)
+        ]
+        return Suite(
+            self.agent,
+            kept,
+            kind=self.kind,
+            name=self.name,
+            scorers=self.scorers,
+            model=self.model,
+        )
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def __repr__(self) -> str:
+        noun = "case" if len(self.cases) == 1 else "cases"
+        return f"Suite({self.name!r}, {len(self.cases)} {noun})"
+
+
+def _read(cases: object, columns: Columns | None) -> Iterator[Case]:
+    if isinstance(cases, Case):
+        yield cases
+        return
+    if isinstance(cases, list | tuple):
+        cases = cast("Sequence[object]", cases)
+        if all(isinstance(case, Case) for case in cases):
+            yield from cast("Sequence[Case]", cases)
+            return
+    for row in read_rows(cases, columns or Columns()):
+        yield Case(
+            name=row.name,
+            input=row.input,
+            expected=row.expected,
+            skill=row.skill,
+            tags=row.tags,
+        )
+
+
+def _check_scorer(scorer: object, where: str) -> None:
+    if not isinstance(scorer, Scorer):
+        raise _unusable(
+            f"{where} is held against {scorer!r}, which is no scorer",
+            'contains("rye"), or custom(fn) for a function',
+        )
+
+
+def _unusable(why: str, do: str) -> BreadError:
+    return BreadError(
+        "This suite cannot be used.", code="INVALID_SUITE", why=f"{why}.", do=do
+    )
