@@ -60,6 +60,7 @@ class Cassette(Taped):
         if self.deck.chosen is None:
             bound.deck = lookup.shared("deck", self.deck)
         bound._redactor = lookup.shared("redactor", self._redactor)
+        bound.rates = lookup.shared("rates", self.rates)
         return bound
 
     def __repr__(self) -> str:

@@ -253,6 +253,7 @@ class Catalog:
         self._shared: dict[str, object] = {
             "deck": self.deck,
             "redactor": self._redactor,
+            "rates": self.rates,
         }
         self._bound: WeakKeyDictionary[Wrapper, tuple[Factories | None, ChatModel]]
         self._bound = WeakKeyDictionary()
@@ -266,7 +267,8 @@ class Catalog:
             BreadError: `INVALID_MODEL` when it names none; `INVALID_MODE` or
                 `RECORD_REFUSED`.
         """
-        return through(self._find(model, providers), self.deck, self._redactor)
+        found = self._find(model, providers)
+        return through(found, self.deck, self._redactor, self.rates)
 
     def _find(
         self, model: str | Model | ChatModel, providers: Factories | None

@@ -15,17 +15,24 @@ import asyncio
 import ipaddress
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Protocol, cast
 from urllib.parse import urlsplit
 
 from bread_nb.messages import Price
 from bread_nb.providers.faults import variable
-from bread_nb.providers.model import ChatModel, Model, UsageReport
+from bread_nb.providers.model import (
+    ChatModel,
+    Delta,
+    Finish,
+    Model,
+    Restart,
+    UsageReport,
+)
 from bread_nb.providers.rates import Rates, is_money
 
-__all__ = ["FREE", "Called", "price", "price_now"]
+__all__ = ["FREE", "Called", "price", "price_now", "stamped"]
 
 FREE = Price(0.0, "free")
 
@@ -37,6 +44,7 @@ _SERVICES = {
     "responses": "openai",
 }
 _ENVIRONMENT = {"responses": "openai"}
+_PRICE = "price"
 _INSIDE = ("made", "inner")
 
 
@@ -79,12 +87,41 @@ def price_now(call: Called, rates: Mapping[str, Rates] | None = None) -> Price |
     return _looked_up(call)
 
 
+async def stamped(
+    model: ChatModel, said: Sequence[Delta], rates: Mapping[str, Rates] | None = None
+) -> list[Delta]:
+    """What a model said, its last report with the price it has today.
+
+    A recording of it costs the same whenever it is played; what nobody knows the price
+    of today stays unknown.
+    """
+    finish = next((d for d in reversed(said) if isinstance(d, Finish)), Finish(None))
+    told, place = list(said), len(said) - 1
+    while place >= 0 and not isinstance(told[place], UsageReport | Restart):
+        place -= 1
+    report = told[place] if place >= 0 else None
+    if isinstance(report, UsageReport):
+        name = finish.name or _asked_last(said) or model.name
+        call = Called(model=model, name=name, answered=finish.model, report=report)
+        found = await price(call, rates)
+        terms = report.terms if found else {**report.terms, _PRICE: "unknown"}
+        told[place] = replace(report, price=found, terms=terms)
+    return told
+
+
+def _asked_last(said: Sequence[Delta]) -> str | None:
+    names = [d.model for d in said if isinstance(d, Restart) and d.model]
+    return names[-1] if names else None
+
+
 # -- without the table -----------------------------------------------------------------
 
 
 def _told(call: Called, rates: Mapping[str, Rates]) -> Price | None:
     """The price as the service or the caller knows it, or none to pay."""
     report = call.report
+    if report is not None and _PRICE in report.terms:
+        return None
     if report is not None and report.price is not None:
         return report.price if is_money(report.price.amount) else None
     chain = list(_chain(call.model, call.name))
@@ -150,6 +187,7 @@ def _in_table(call: Called) -> bool:
     return bool(
         report is not None
         and report.usage.total
+        and _PRICE not in report.terms
         and not (report.price or list(_chain(call.model, call.name))[-1].free)
         and _place(call) is not None
     )

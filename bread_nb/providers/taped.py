@@ -29,6 +29,8 @@ from bread_nb.providers.model import (
     ModelRequest,
     Wrapper,
 )
+from bread_nb.providers.prices import stamped
+from bread_nb.providers.rates import Rates
 from bread_nb.providers.tape import Recording, read_deltas, written_deltas
 
 __all__ = ["Taped", "is_script", "through"]
@@ -46,6 +48,7 @@ class Taped(Wrapper):
         path: The cassette; None leaves it to the deck.
         redactor: Masks the secrets in what is recorded.
         settings: Those that the model was described with.
+        rates: What the project pays for models; a recording keeps its price.
     """
 
     def __init__(
@@ -56,8 +59,10 @@ class Taped(Wrapper):
         path: Path | None = None,
         redactor: Redactor | None = None,
         settings: Mapping[str, JsonValue] | None = None,
+        rates: Mapping[str, Rates] | None = None,
     ) -> None:
         super().__init__(inner)
+        self.rates = rates
         self.deck = deck
         self.path = path
         self.settings = dict(settings or {})
@@ -127,9 +132,9 @@ class Taped(Wrapper):
                     else:
                         yield delta
         except (ProviderError, TimeoutError) as error:
-            self._keep(request, said, error)
+            self._keep(request, await stamped(self.inner, said, self.rates), error)
             raise
-        self._keep(request, said)
+        self._keep(request, await stamped(self.inner, said, self.rates))
         for delta in ends:
             yield delta
 
@@ -149,7 +154,12 @@ class Taped(Wrapper):
         self.deck.keep(recording, self.path)
 
 
-def through(model: ChatModel, deck: Deck, redactor: Redactor | None) -> ChatModel:
+def through(
+    model: ChatModel,
+    deck: Deck,
+    redactor: Redactor | None,
+    rates: Mapping[str, Rates] | None = None,
+) -> ChatModel:
     """A model as the mode has it called; live it is itself.
 
     A script is its own recording. A model with a `Cassette` in it has recordings of
@@ -160,7 +170,8 @@ def through(model: ChatModel, deck: Deck, redactor: Redactor | None) -> ChatMode
         return model
     if mode.implied and _unheard_of(model, deck):
         return model
-    return Taped(model, deck, redactor=redactor, settings=_settings(model))
+    settings = _settings(model)
+    return Taped(model, deck, redactor=redactor, settings=settings, rates=rates)
 
 
 def is_script(model: ChatModel) -> bool:

@@ -17,6 +17,7 @@ from bread_nb.providers.model import (
     TextChunk,
     UsageReport,
 )
+from bread_nb.providers.prices import stamped
 from bread_nb.stores.in_memory import InMemoryStore
 
 NAME = "test:baker"
@@ -95,7 +96,12 @@ async def test_a_line_says_what_was_asked_and_answered(path: Path):
     assert line == {
         "answer": [
             {"text": ["Rye."]},
-            {"usage": {"usage": {"input": 10, "output": 5}}},
+            {
+                "usage": {
+                    "price": {"amount": 0.0, "source": "free"},
+                    "usage": {"input": 10, "output": 5},
+                }
+            },
             {"finish": {"model": NAME, "stop_reason": "end_turn"}},
         ],
         "asked": {"messages": [{"user": "Bake."}], "model": NAME},
@@ -107,7 +113,8 @@ async def test_a_line_says_what_was_asked_and_answered(path: Path):
 
 async def test_the_kth_equal_request_gets_the_kth_recording(path: Path):
     model = Cassette(Baker(says("one"), says("two")), path, mode="record")
-    first, second = await streamed(model), await streamed(model)
+    first = await stamped(model, await streamed(model))
+    second = await stamped(model, await streamed(model))
     replay = Cassette("openai:unused", path, mode="replay")
     replay.inner.name = NAME  # pyright: ignore[reportAttributeAccessIssue]
     played = [await streamed(replay) for _ in range(5)]
