@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bread_nb.base.redact import MASK, secret_name
+from bread_nb.base.redact import MASK, secret_name, secret_word
 
 __all__ = ["PieceMask"]
 
@@ -27,10 +27,13 @@ class PieceMask:
     """Masks the values of secret names in JSON text that comes in pieces.
 
     The pieces it gives back are JSON again when they are put together, with each
-    scalar under such a name replaced. Text that is no JSON passes as it is.
+    scalar under such a name replaced. Text that is no JSON passes as it is. Nothing is
+    looked at more closely before a word of such a name has come.
     """
 
     def __init__(self) -> None:
+        self._passed: list[str] | None = []
+        self._letters = ""
         self._frames = [_Frame()]
         self._string: list[str] | None = None
         self._escaped = False
@@ -38,6 +41,17 @@ class PieceMask:
 
     def feed(self, piece: str) -> str:
         """The next piece, masked."""
+        if self._passed is None:
+            return self._read(piece)
+        found, self._letters = secret_word(self._letters, piece)
+        if not found:
+            self._passed.append(piece)
+            return piece
+        self._read("".join(self._passed))
+        self._passed = None
+        return self._read(piece)
+
+    def _read(self, piece: str) -> str:
         shown: list[str] = []
         at = 0
         while at < len(piece):

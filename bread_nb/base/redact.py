@@ -13,7 +13,7 @@ from string import ascii_letters, digits
 
 from pydantic import JsonValue
 
-__all__ = ["MASK", "Redactor", "environment_secrets", "secret_name"]
+__all__ = ["MASK", "Redactor", "environment_secrets", "secret_name", "secret_word"]
 
 MASK = "••••"
 
@@ -40,6 +40,12 @@ _SECRET_NAMES = re.compile(
     r"|.*(?<!page)(?<!next)(?<!continuation)(?<!per)(?<!first)(?<!last)(?<!max)"
     r"(?<!bos)(?<!eos)(?<!pad)(?<!unk)(?<!mask)(?<!stop)token"
 )
+# What every such name has in it, and the longest of these words.
+_SECRET_WORDS = re.compile(
+    r"passw|passphrase|secret|apikey|privatekey|accesskey|credential|authorization"
+    r"|cookie|signingkey|sshkey|jwt|bearer|token"
+)
+_LONGEST_WORD = 13
 _NO_LETTER = re.compile("[^a-z0-9]")
 _SECRET_ENDS = (
     *("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"),
@@ -154,6 +160,17 @@ class Redactor:
 def secret_name(name: str) -> bool:
     """Whether a field of this name usually holds a secret."""
     return bool(_SECRET_NAMES.fullmatch(_NO_LETTER.sub("", name.lower())))
+
+
+def secret_word(letters: str, text: str) -> tuple[bool, str]:
+    """Whether a word of such a name has come, in text that comes in pieces.
+
+    Args:
+        letters: What the piece before gave back; empty at the first one.
+        text: The next piece.
+    """
+    letters += _NO_LETTER.sub("", text.lower())
+    return bool(_SECRET_WORDS.search(letters)), letters[1 - _LONGEST_WORD :]
 
 
 def _key_begun(text: str) -> int:

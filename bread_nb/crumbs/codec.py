@@ -40,7 +40,7 @@ class _Form:
     and all fields in one call, since crumbs are many.
     """
 
-    __slots__ = ("fields", "keys", "optional", "values")
+    __slots__ = ("fails", "fields", "keys", "optional", "values")
 
     def __init__(self, kind: type[Crumb]) -> None:
         unknown = kind is UnknownCrumb
@@ -49,6 +49,7 @@ class _Form:
         self.fields = [(f.name, camel(f.name)) for f in own]
         self.keys = ("type", *(key for _, key in self.fields))
         self.optional = [camel(f.name) for f in own if f.default is None]
+        self.fails = "error" in self.keys and "error" not in self.optional
         names = ["name" if unknown else "type", *(name for name, _ in self.fields)]
         self.values: Callable[[Crumb], tuple[object, ...]] = attrgetter(*names)
 
@@ -65,9 +66,8 @@ def to_wire(crumb: Crumb) -> dict[str, JsonValue]:
     for key in form.optional:
         if out[key] is None:
             del out[key]
-    error: object = out.get("error")
-    if isinstance(error, ErrorInfo):
-        out["error"] = _error_json(error)
+    if form.fails and isinstance(out["error"], ErrorInfo):
+        out["error"] = _error_json(out["error"])
     if crumb.extra:
         out.update(crumb.extra)
     return out

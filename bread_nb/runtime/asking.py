@@ -60,7 +60,7 @@ async def ask_model(drive: Drive, toolbox: Toolbox) -> Turn | Recovered:
         return await guarded(
             attempt,
             drive.chain,
-            drive.context(),
+            drive.context,
             policy=handling.retry if handling else None,
             default=TRANSIENT,
             on_retry=told,
@@ -85,7 +85,9 @@ async def _attempt(drive: Drive, toolbox: Toolbox, number: int) -> Turn:
     meter = Meter(drive, model, model.name)
     with meter.counting():
         turn = await take_turn(model, request, drive.scope, drive.spoken, meter)
-    await meter.ended(turn.name, turn.model, turn.stop_reason)
+    if turn.finish.temperature_dropped:
+        drive.journal.expect(temperature_dropped=True)
+    await meter.ended(turn.name, turn.finish)
     return turn
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from bread_nb.messages import Message
 from bread_nb.runtime.agent import Agent, ModelSource
@@ -64,7 +65,8 @@ class Drive:
 
     def context(self, **more: object) -> HookContext:
         """What the run's hooks are told."""
-        context = HookContext(
+        told: dict[str, Any] = {"input": self.input, **more}
+        return HookContext(
             scope="agent",
             agent_id=self.scope.agent_id,
             run_id=self.scope.run_id,
@@ -72,9 +74,8 @@ class Drive:
             skill=self.scope.skill,
             store=self.scope.store,
             ctx=self.scope.ctx,
-            input=self.input,
+            **told,
         )
-        return context.but(**more) if more else context
 
 
 def common_fields(drive: Drive) -> dict[str, object]:
@@ -97,6 +98,7 @@ def row_fields(row: RunRow) -> dict[str, object]:
         "handle": row.handle,
         "metrics": Metrics(
             turns=row.turn,
+            temperature_dropped=row.temperature_dropped,
             tool_calls=dict(row.calls),
             tokens=bill.usage,
             unpriced_calls=bill.unpriced,

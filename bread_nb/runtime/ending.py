@@ -49,8 +49,10 @@ async def end_finished(
         message: The model's last message; without one, or when a hook replaces the
             output, the history gets the output itself.
     """
-    worked = drive.row.worked_ms
-    final = await drive.chain.after(drive.context(output=output, duration_ms=worked))
+    final, chain = output, drive.chain
+    if chain.hooks:
+        worked = drive.row.worked_ms
+        final = await chain.after(drive.context(output=output, duration_ms=worked))
     replaced = message is None or final is not output
     if replaced:
         final = _fitting(drive, final)

@@ -7,8 +7,9 @@ Hooks come first, then the gate on what the hooks left, then the call.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from pydantic import JsonValue
@@ -27,7 +28,14 @@ from bread_nb.errors import BreadError, Halt, ToolError, ValidationError, closes
 from bread_nb.governance.verdict import Action, Allow, Ask, Deny, HaltRun, Verdict
 from bread_nb.messages import File
 from bread_nb.runtime.grants import granted
-from bread_nb.runtime.hooks import Chain, HookRaised, Recovered, chain_of, guarded
+from bread_nb.runtime.hooks import (
+    Chain,
+    HookRaised,
+    Recovered,
+    chain_of,
+    guarded,
+    told_of_call,
+)
 from bread_nb.runtime.invoke import invoke, progress_value, tool_context
 from bread_nb.runtime.results import (
     bounded,
@@ -66,13 +74,16 @@ class Done:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Go:
-    """A call that may run: its tool, its checked arguments, its hooks."""
+    """A call that may run: its tool, its checked arguments, its hooks.
+
+    `context` makes what hooks are told, with other values for some fields.
+    """
 
     call: Call
     tool: Tool
     values: Mapping[str, object]
     chain: Chain
-    context: HookContext
+    context: Callable[..., HookContext]
     credentials: Credentials
     note: str = ""
 
@@ -104,9 +115,9 @@ async def decide(call: Call, toolbox: Toolbox, scope: Scope) -> Decision:
     if tool is None:
         near = closest(call.name, toolbox.names)
         return _rejected(call, scope, unknown_tool(call.name, toolbox.names, near))
-    problem = _misfit(call, tool)
-    if problem is not None:
-        return _rejected(call, scope, problem)
+    values = _fitting(call, tool)
+    if isinstance(values, str):
+        return _rejected(call, scope, values)
     if tool.is_human:
         return Wait(call=call, tool=tool)
     chain = chain_of(tool.hooks, scope)
@@ -114,17 +125,16 @@ async def decide(call: Call, toolbox: Toolbox, scope: Scope) -> Decision:
         left = await _hooked(call, tool, chain, scope)
         if isinstance(left, Done):
             return left
-        call = left
+        call, values = left, None
     elif (args := _mapping(call.args, tool)) != call.args:
-        call = call.model_copy(update={"args": args})
-    return await consider(call, toolbox, scope, approved=False)
+        call, values = call.model_copy(update={"args": args}), None
+    return await consider(call, toolbox, scope, approved=False, values=values)
 
 
 async def _hooked(call: Call, tool: Tool, chain: Chain, scope: Scope) -> Call | Done:
     """The call with the arguments that the hooks leave, or short-circuited by one."""
     credentials = await _credentials(tool, scope)
-    context = _context(call, tool, scope, credentials)
-    value, short = await chain.before(context)
+    value, short = await chain.before(told_of_call(call, tool, scope, credentials))
     call = call.model_copy(update={"args": _mapping(value, tool)})
     if short is not None:
         cut = Go(
@@ -132,19 +142,32 @@ async def _hooked(call: Call, tool: Tool, chain: Chain, scope: Scope) -> Call | 
             tool=tool,
             values={},
             chain=chain,
-            context=context.but(input=value),
+            context=partial(told_of_call, call, tool, scope, credentials, input=value),
             credentials=credentials,
         )
         return await _short_circuit(cut, short.output, scope)
-    if _misfit(call, tool) is not None:
-        raise _bad_rewrite(tool, _misfit(call, tool) or "")
+    problem = _fitting(call, tool)
+    if isinstance(problem, str):
+        raise _bad_rewrite(tool, problem)
     return call
 
 
 async def consider(
-    call: Call, toolbox: Toolbox, scope: Scope, *, approved: bool
+    call: Call,
+    toolbox: Toolbox,
+    scope: Scope,
+    *,
+    approved: bool,
+    values: Mapping[str, object] | None = None,
 ) -> Decision:
     """What the gate says of a call whose arguments the hooks have left.
+
+    Args:
+        call: The call.
+        toolbox: What the agent may use.
+        scope: The run's scope.
+        approved: Whether a person has approved it.
+        values: Its arguments as the tool takes them, where they were checked.
 
     Raises:
         Halt: When the gate ends the run.
@@ -159,17 +182,16 @@ async def consider(
         case Ask():
             return Wait(call=call, tool=tool, ask=verdict)
         case Allow():
-            try:
-                values = tool.arguments.validate(call.args)
-            except ValidationError as error:
-                return _rejected(call, scope, _misfit_text(tool, error))
+            fitting = _fitting(call, tool) if values is None else values
+            if isinstance(fitting, str):
+                return _rejected(call, scope, fitting)
             credentials = await _credentials(tool, scope)
             return Go(
                 call=call,
                 tool=tool,
-                values=cast("dict[str, object]", values),
+                values=fitting,
                 chain=chain_of(tool.hooks, scope),
-                context=_context(call, tool, scope, credentials),
+                context=partial(told_of_call, call, tool, scope, credentials),
                 credentials=credentials,
             )
 
@@ -224,14 +246,15 @@ async def _carried_out(go: Go, scope: Scope, since: float) -> Call:
     call, tool, files = go.call, go.tool, dict[str, File]()
 
     async def attempt(_: int) -> object:
-        value = await invoke(tool, go.values, context, partial)
+        value = await invoke(tool, go.values, context, told)
         return await with_files(value, tool, scope, files)
 
-    def partial(value: object) -> None:
+    def told(value: object) -> None:
         shown = progress_value(value, tool)
         scope.emit(ToolPartial, result=shown, **_names(call))
 
-    context = tool_context(scope, call.call_id, go.credentials)
+    asked = tool.context_parameter is not None
+    context = tool_context(scope, call.call_id, go.credentials) if asked else None
     policy = tool.error_handling.retry if tool.error_handling else None
     try:
         value = await guarded(attempt, go.chain, go.context, policy=policy)
@@ -243,7 +266,7 @@ async def _carried_out(go: Go, scope: Scope, since: float) -> Call:
         _failed(call, error, scope, since)
         return settled(call, await _error_for_model(error, tool, scope), failed=True)
     if go.chain.hooks:
-        done = go.context.but(output=value, duration_ms=elapsed_ms(since))
+        done = go.context(output=value, duration_ms=elapsed_ms(since))
         value = await go.chain.after(done)
     return await _returned(go, value, scope, since, files)
 
@@ -261,8 +284,9 @@ async def _returned(
     shown = await bounded(scope.kit.redactor.known(final), scope)
     duration = elapsed_ms(since)
     scope.emit(ToolReturned, result=shown, duration_ms=duration, **_names(call))
+    done = settled(call, _for_model(shown, go))
     kept = shown_in(final, files)
-    return settled(call, _for_model(shown, go)).model_copy(update={"files": kept})
+    return done.model_copy(update={"files": kept}) if kept else done
 
 
 def _for_model(value: JsonValue, go: Go) -> JsonValue:
@@ -286,7 +310,7 @@ async def _short_circuit(go: Go, output: object, scope: Scope) -> Done:
     since = monotonic()
     scope.emit(ToolCalled, args=go.call.args, **_names(go.call))
     try:
-        value = await go.chain.after(go.context.but(output=output, duration_ms=0))
+        value = await go.chain.after(go.context(output=output, duration_ms=0))
         return Done(await _returned(go, value, scope, since, {}))
     except Exception as error:
         _failed(go.call, error, scope, since)
@@ -336,19 +360,15 @@ def _cut_short() -> BreadError:
     return BreadError("cancelled by user", code="RUN_CANCELLED")
 
 
-def _misfit(call: Call, tool: Tool) -> str | None:
-    """Why the arguments cannot be used, or None."""
+def _fitting(call: Call, tool: Tool) -> Mapping[str, object] | str:
+    """The arguments as the tool takes them, or why they cannot be used."""
     if call.broken is not None:
         return "The arguments are not a JSON object; send them again, complete."
     try:
-        tool.arguments.validate(call.args)
+        return cast("dict[str, object]", tool.arguments.validate(call.args))
     except ValidationError as error:
-        return _misfit_text(tool, error)
-    return None
-
-
-def _misfit_text(tool: Tool, error: ValidationError) -> str:
-    return f"The arguments do not fit {tool.name}. {'; '.join(error.problems)}"
+        problems = "; ".join(error.problems)
+        return f"The arguments do not fit {tool.name}. {problems}"
 
 
 def _mapping(value: object, tool: Tool) -> dict[str, JsonValue]:
@@ -377,21 +397,3 @@ async def _credentials(tool: Tool, scope: Scope) -> Credentials:
     )
     scope.kit.redactor.learn(*found.known())
     return found
-
-
-def _context(
-    call: Call, tool: Tool, scope: Scope, credentials: Credentials
-) -> HookContext:
-    return HookContext(
-        scope="tool",
-        agent_id=scope.agent_id,
-        run_id=scope.run_id,
-        session_id=scope.session_id,
-        skill=scope.skill,
-        tool_name=call.name,
-        call_id=call.call_id,
-        credentials=credentials,
-        store=scope.store,
-        ctx=scope.ctx,
-        input=dict(call.args),
-    )

@@ -6,13 +6,15 @@ import inspect
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from bread_nb.base.redact import Redactor
 from bread_nb.base.retry import RetryPolicy, retrying
 from bread_nb.crumbs import ErrorInfo
 from bread_nb.errors import BreadError, Halt, ProviderError, TimeoutError, words_of
 from bread_nb.runtime.scope import Scope
+from bread_nb.stores.records import Call
+from bread_nb.tools.credentials import Credentials
 from bread_nb.tools.lifecycle import (
     Continue,
     Fail,
@@ -25,6 +27,7 @@ from bread_nb.tools.lifecycle import (
     Retry,
     ShortCircuit,
 )
+from bread_nb.tools.tool import Tool
 
 __all__ = [
     "Chain",
@@ -33,6 +36,7 @@ __all__ = [
     "as_bread_error",
     "chain_of",
     "guarded",
+    "told_of_call",
 ]
 
 T = TypeVar("T")
@@ -115,6 +119,26 @@ def chain_of(own: Hooks | None, scope: Scope) -> Chain:
     return Chain((*first, *scope.kit.hooks))
 
 
+def told_of_call(
+    call: Call, tool: Tool, scope: Scope, credentials: Credentials, **more: object
+) -> HookContext:
+    """What the hooks of a call are told, with other values for some fields."""
+    told: dict[str, Any] = {"input": dict(call.args), **more}
+    return HookContext(
+        scope="tool",
+        agent_id=scope.agent_id,
+        run_id=scope.run_id,
+        session_id=scope.session_id,
+        skill=scope.skill,
+        tool_name=call.name,
+        call_id=call.call_id,
+        credentials=credentials,
+        store=scope.store,
+        ctx=scope.ctx,
+        **told,
+    )
+
+
 async def _call(hook: Hook, context: HookContext) -> HookResult:
     try:
         answer = hook(context)
@@ -159,7 +183,7 @@ def as_bread_error(
 async def guarded(
     operation: Callable[[int], Awaitable[T]],
     chain: Chain,
-    context: HookContext,
+    context: Callable[..., HookContext],
     *,
     policy: RetryPolicy | None,
     default: RetryPolicy | None = None,
@@ -170,7 +194,7 @@ async def guarded(
     Args:
         operation: Called with the number of the try; raises `BreadError`s.
         chain: Whose `on_error` is asked at each failure.
-        context: What the hooks are told.
+        context: Makes what the hooks are told, with these fields.
         policy: The retry somebody configured, if any.
         default: The retry that holds when nobody configured one.
         on_retry: Told of the error, the failed try, the tries in all and the wait.
@@ -185,7 +209,7 @@ async def guarded(
     async def decide(error: BreadError, attempt: int) -> float | None:
         nonlocal hook_retries
         try:
-            answer = await chain.on_error(context.but(error=error))
+            answer = await chain.on_error(context(error=error))
         except Exception as raised:
             raise HookRaised(raised) from raised
         match answer:

@@ -26,10 +26,12 @@ _LONGEST_PROGRESS = 40_000
 async def invoke(
     tool: Tool,
     args: Mapping[str, object],
-    context: ToolContext,
+    context: ToolContext | None,
     partial: Callable[[object], None],
 ) -> object:
     """Call the function with checked arguments; `partial` gets each progress value.
+
+    `context` is there for a tool that asks for it.
 
     Raises:
         Halt: When the tool halts the run.
@@ -39,7 +41,7 @@ async def invoke(
     if tool.context_parameter:
         keywords[tool.context_parameter] = context
     try:
-        return await _by_manner(tool, keywords, context.cancelled, partial)
+        return await _by_manner(tool, keywords, context, partial)
     except (BreadError, GeneratorExit):
         raise
     except KeyboardInterrupt as error:
@@ -69,7 +71,7 @@ def _cancelled_from_outside() -> bool:
 async def _by_manner(
     tool: Tool,
     keywords: Mapping[str, Any],
-    cancelled: threading.Event,
+    context: ToolContext | None,
     partial: Callable[[object], None],
 ) -> object:
     fn = cast("Callable[..., Any]", tool.fn)
@@ -85,7 +87,8 @@ async def _by_manner(
                 value = await asyncio.to_thread(_called, fn, keywords)
                 return await value if inspect.isawaitable(value) else value
     except asyncio.CancelledError:
-        cancelled.set()
+        if context is not None:
+            context.cancelled.set()
         raise
 
 

@@ -127,6 +127,8 @@ async def _before(
 ) -> tuple[object, ShortCircuit | Halt | None]:
     """The input that the hooks leave, and what ends the run before its first turn."""
     chain = chain_of(start.agent.hooks, scope)
+    if not chain.hooks:
+        return value, None
     context = HookContext(
         scope="agent",
         agent_id=scope.agent_id,

@@ -99,12 +99,13 @@ class CrumbStream:
             self._hand_out(crumb)
 
     def _number(self, kind: type[Crumb], fields: dict[str, object]) -> Crumb:
-        self.close_windows()
+        if self._windows:
+            self.close_windows()
         self.seq += 1
-        shown: dict[str, Any] = {
-            name: self._safe(name, value) for name, value in fields.items()
-        }
-        crumb = kind(timestamp=now_ms(), seq=self.seq, **self._base, **shown)
+        for name in _SHOWN.intersection(fields):
+            fields[name] = self._safe(fields[name])
+        told = cast("dict[str, Any]", fields)
+        crumb = kind(timestamp=now_ms(), seq=self.seq, **self._base, **told)
         self._log.append(Entry(self.seq, cast("JsonValue", to_wire(crumb))))
         return crumb
 
@@ -168,13 +169,13 @@ class CrumbStream:
         if self._staged:
             self._staged.append(crumb)
             return
-        for tap in tuple(self.taps):
+        for tap in self.taps:
             tap.accept(crumb)
         if self._publish is not None:
             self._publish(crumb)
 
-    def _safe(self, name: str, value: object) -> object:
-        if name not in _SHOWN or value is None:
+    def _safe(self, value: object) -> object:
+        if value is None:
             return value
         if isinstance(value, ErrorInfo):
             return ErrorInfo(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bread_nb.base.ids import monotonic
@@ -58,12 +59,14 @@ class Turn:
     """What one model call gave.
 
     `name` is `provider:model` of who answered, `model` what its service calls it.
+    `finish` is the end of its stream.
     """
 
     message: Message
     stop_reason: StopReason | None
     model: str
     name: str
+    finish: Finish
 
 
 @dataclass(slots=True)
@@ -90,16 +93,20 @@ class _Draft:
     text: list[str] = field(default_factory=list[str])
     thought: list[str] = field(default_factory=list[str])
     calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
+    file: FileChunk | None = None
     finish: Finish | None = None
     mask: TextMask = field(init=False)
+    emit: Callable[..., object] = field(init=False)
 
     def __post_init__(self) -> None:
         self.mask = self._new_mask()
+        self.emit = self.scope.stream.emit
 
     def _new_mask(self) -> TextMask:
         return TextMask(self.scope.kit.redactor)
 
-    async def take(self, delta: Delta) -> None:
+    def take(self, delta: Delta) -> None:
+        """Go on with a delta; a file in it is there until `keep_file`."""
         match delta:
             case TextChunk(text=text):
                 if text:
@@ -123,11 +130,16 @@ class _Draft:
                 self.parts.append(native)
             case FileChunk():
                 self._end_prose()
-                self.parts.append(await _keep_file(delta, self.scope))
+                self.file = delta
             case Finish():
                 self.finish = delta
             case Restart():
                 self._start_anew(delta)
+
+    async def keep_file(self, file: FileChunk) -> None:
+        """Store a file the model made; it is a part of the message."""
+        self.file = None
+        self.parts.append(await _keep_file(file, self.scope))
 
     def _start_anew(self, restart: Restart) -> None:
         """Drop what came so far, and tell the reader to drop it as well."""
@@ -154,7 +166,7 @@ class _Draft:
             own = _unique(delta.id, self.taken)
             self.calls[delta.index] = _Call(own, delta.name, self._new_mask())
             self.parts.append(delta.index)
-            self.scope.emit(ToolInputStart, tool_call_id=own, tool_name=delta.name)
+            self.emit(ToolInputStart, tool_call_id=own, tool_name=delta.name)
             return
         call = self.calls[delta.index]
         if isinstance(delta, CallFragment):
@@ -168,18 +180,18 @@ class _Draft:
     def _show(self, call: _Call, text: str) -> None:
         """Tell of a piece of arguments, without the secrets in it."""
         if shown := call.words.feed(call.mask.feed(text)):
-            self.scope.emit(ToolInputDelta, tool_call_id=call.id, delta=shown)
+            self.emit(ToolInputDelta, tool_call_id=call.id, delta=shown)
 
     def _say(self, kind: type[TextDelta | ReasoningDelta], shown: str) -> None:
         if shown:
-            self.scope.emit(kind, delta=shown)
+            self.emit(kind, delta=shown)
 
     def _close_call(self, call: _Call) -> None:
         if call.open:
             call.open = False
             if shown := call.words.end():
-                self.scope.emit(ToolInputDelta, tool_call_id=call.id, delta=shown)
-            self.scope.emit(ToolInputEnd, tool_call_id=call.id)
+                self.emit(ToolInputDelta, tool_call_id=call.id, delta=shown)
+            self.emit(ToolInputEnd, tool_call_id=call.id)
 
     def _end_text(self) -> None:
         if self.text:
@@ -239,7 +251,9 @@ async def take_turn(
     stream = model.stream(request)
     try:
         async for delta in stream:
-            await draft.take(delta)
+            draft.take(delta)
+            if draft.file is not None:
+                await draft.keep_file(draft.file)
     except BreadError as error:
         if spoken:
             error.context.setdefault("text", "".join(spoken))
@@ -255,6 +269,7 @@ async def take_turn(
         stop_reason=finish.stop_reason,
         model=finish.model or model.name,
         name=finish.name or model.name,
+        finish=finish,
     )
 
 
