@@ -91,9 +91,12 @@ class CardPen:
     def top(self, story: Telling) -> Json:
         """Head, note and error."""
         now = self.clock() if self.facts.live else story.at
+        note = self.notice or note_view(story)
+        if note is not None and not self.facts.live:
+            note["button"] = None
         return {
             "head": head_view(story, self.facts, now),
-            "note": self.notice or note_view(story),
+            "note": note,
             "error": error_view(story),
         }
 

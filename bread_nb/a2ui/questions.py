@@ -99,9 +99,12 @@ def changed_since(
     return {"text": say("changed_agent", {"agent": agent}), "diff": diff}
 
 
-def settled_elsewhere(end: str, ms_ago: int, place: str, *, ran: bool = True) -> str:
+def settled_elsewhere(
+    end: str, ms_ago: int, place: str | None = None, *, ran: bool = True
+) -> str:
     """The line for somebody who answers what was answered: `Approved 2 min ago …`."""
     ago = age(ms_ago)
+    place = place or say("place_other")
     if ran:
         key = "settled_ran_now" if ago == "now" else "settled_ran"
     else:

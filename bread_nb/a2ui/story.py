@@ -140,6 +140,22 @@ class Story(Telling):
             self.turns[-1].over = True
         self.enter("interrupted", self.at)
 
+    def settled_elsewhere(self, checkpoint_id: str, line: str, at: int) -> None:
+        """A question was answered where no crumb comes from as yet."""
+        form = self.open_forms.pop(checkpoint_id, None)
+        if form is None:
+            return
+        form.ended = line
+        self.touch(form)
+        self.changes.forms = self.changes.head = True
+        if self.state == "waiting" and not self.open_forms:
+            self.enter("resuming", at)
+
+    def taken_up(self, at: int) -> None:
+        """Somebody goes on with it where it broke off."""
+        if self.state == "interrupted":
+            self.enter("resuming", at)
+
     def stopping(self) -> None:
         """A person asked it to stop, and it has not stopped yet."""
         if self.working:

@@ -66,7 +66,7 @@ def head_view(story: Telling, facts: Facts, now: int) -> Json:
     role, mark = _ROLES.get(story.state, ("work", "ring"))
     provider = (story.model or story.model_asked or "").partition(":")[0] or None
     button = "stop" if story.working and story.state != "stopping" else None
-    if story.state in ("waiting", "interrupted"):
+    if story.state == "waiting":
         button = "end"
     return {
         "agent": facts.title or story.agent,
@@ -142,7 +142,7 @@ def note_view(story: Telling) -> Json | None:
     words = ending(story)
     role = "wait" if story.state == "interrupted" else "still"
     note: Json = {"role": role, "title": words.title, "text": words.note}
-    return {**note, "button": None}
+    return {**note, "button": "recover" if role == "wait" else None}
 
 
 def error_view(story: Telling) -> Json | None:

@@ -19,6 +19,7 @@ from bread_nb.errors import BreadError
 from bread_nb.notebook.bridge import Engine
 from bread_nb.notebook.letters import Action, Bye, Hello, read_letter
 from bread_nb.notebook.nonces import Armed
+from bread_nb.notebook.recovering import take_up
 from bread_nb.notebook.show import Screen
 from bread_nb.notebook.shown import Shown
 from bread_nb.runtime.run import Run
@@ -33,6 +34,7 @@ class Following(Protocol):
     """Who keeps an eye on a run that goes on."""
 
     def follow(self, shown: Shown, run: Run) -> None: ...
+    async def renew(self, shown: Shown) -> None: ...
 
 
 class Deeds:
@@ -53,6 +55,7 @@ class Deeds:
         self._following = following
         self._client = client
         self._asked: dict[str, Callable[[BreadError | None], None]] = {}
+        self._taking_up = False
 
     # -- messages ----------------------------------------------------------------------
 
@@ -91,6 +94,8 @@ class Deeds:
                 self._end(screen, action)
             case "answer":
                 self._answer(screen, action)
+            case "recover":
+                self._recover(screen, action)
             case "discard":
                 self._discard(screen, action)
             case "asof":
@@ -119,7 +124,7 @@ class Deeds:
         refusal: Json = {"t": "result", "id": action.id, "ok": False}
         screen.answer({**refusal, "say": words_of(error), "problems": wrong})
 
-    # -- stop, end, discard ------------------------------------------------------------
+    # -- stop, end, go on, discard -----------------------------------------------------
 
     def _stop(self, screen: Screen, action: Action) -> None:
         shown = self._shown
@@ -148,6 +153,34 @@ class Deeds:
                 shown.rest()
 
         self._engine.submit(end, screen.cell.context)
+
+    def _recover(self, screen: Screen, action: Action) -> None:
+        """Go on with a run whose process ended; of several presses one counts."""
+        if self._taking_up:
+            raise BreadError(
+                "It goes on already.",
+                code="NOT_INTERRUPTED",
+                why="the first press counts; nothing was done twice.",
+            )
+        self._taking_up = True
+
+        async def go_on() -> None:
+            shown = self._shown
+            try:
+                await take_up(
+                    shown.bread,
+                    shown.run_id,
+                    lambda run: self._following.follow(shown, run),
+                )
+            except BreadError as error:
+                self._refuse(screen, action, error)
+                await self._following.renew(shown)
+            else:
+                self._tell(screen, action)
+            finally:
+                self._taking_up = False
+
+        self._engine.submit(go_on, screen.cell.context)
 
     def _discard(self, screen: Screen, action: Action) -> None:
         again = self._shown.again
@@ -289,6 +322,14 @@ class Deeds:
         extras = await shown.forms.arm(checkpoint_id, shown.session)
         if extras is not None:
             shown.add_extras(checkpoint_id, extras)
+        else:
+            await self.look(checkpoint_id)
+
+    async def look(self, checkpoint_id: str) -> None:
+        """Say how a question ended that was answered where no crumb comes from."""
+        ended = await self._shown.forms.ended(checkpoint_id)
+        if ended is not None:
+            self._shown.settled(checkpoint_id, *ended)
 
 
 def words_of(error: BaseException) -> str:

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from bread_nb.a2ui.blocks import tool_name
-from bread_nb.a2ui.questions import Extras, remember_choices
+from bread_nb.a2ui.questions import Extras, remember_choices, settled_elsewhere
 from bread_nb.a2ui.words import say
+from bread_nb.base.ids import now_ms
 from bread_nb.bread import Bread
 from bread_nb.errors import BreadError
 from bread_nb.runtime.outcome import PendingCall
@@ -46,6 +47,22 @@ class OpenForms:
         self._bread = bread
         self._lock = threading.Lock()
         self._armed: dict[str, Armed] = {}
+
+    async def ended(self, checkpoint_id: str) -> tuple[str, int] | None:
+        """How a question was settled, as a line, and when; None while it is open."""
+        store = self._bread.store
+        checkpoint = await store.get(Checkpoint, checkpoint_id)
+        if checkpoint is None or checkpoint.status == "open":
+            return None
+        call = await store.get(Call, checkpoint.call)
+        ran = call is not None and call.status == "done" and not call.refused_by
+        at = checkpoint.settled_at or now_ms()
+        line = settled_elsewhere(
+            checkpoint.ended or say("form_answer"),
+            now_ms() - at,
+            ran=ran and checkpoint.ask == "approval",
+        )
+        return line, at
 
     async def arm(self, checkpoint_id: str, session: str | None) -> Extras | None:
         """Make a form answerable; None when its question is not open any more.

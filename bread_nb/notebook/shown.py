@@ -173,6 +173,24 @@ class Shown:
             self.card.story.stopping()
             self._pump.touch_soon(self)
 
+    def settled(self, checkpoint_id: str, line: str, at: int) -> None:
+        """A question of it was answered by another process."""
+        with self.lock:
+            self.card.story.settled_elsewhere(checkpoint_id, line, at)
+            self._pump.touch_soon(self)
+
+    def interrupted(self) -> None:
+        """Its process ended while it worked, and nobody has gone on yet."""
+        with self.lock:
+            self.card.story.interrupted()
+            self._pump.touch_soon(self)
+
+    def taken_up(self) -> None:
+        """It was interrupted, and works again."""
+        with self.lock:
+            self.card.story.taken_up(now_ms())
+            self._pump.touch_soon(self)
+
     def add_extras(self, checkpoint_id: str, extras: Extras) -> None:
         """Add to a form what only the kernel knows."""
         with self.lock:

@@ -28,6 +28,7 @@ from bread_nb.notebook.bridge import Engine
 from bread_nb.notebook.cells import Cell, kernel_of
 from bread_nb.notebook.deeds import Deeds
 from bread_nb.notebook.pump import Pump
+from bread_nb.notebook.recovering import driven
 from bread_nb.notebook.show import Screen
 from bread_nb.notebook.shown import Shown
 from bread_nb.runtime.live import Live
@@ -83,18 +84,23 @@ class Watch:
         shown = self._new(bread, row.agent_id)
         shown.begin(row.id, row.handle)
         shown = self._runs.setdefault(row.id, shown)
+        await self.renew(shown)
+        return shown
+
+    async def renew(self, shown: Shown) -> None:
+        """Show a run as the store has it now; on the engine thread."""
+        bread, run_id = shown.bread, shown.run_id
         for _ in range(_TRIES):
             heard = len(shown.crumbs)
-            stored = await bread.crumbs(row.id)
-            at_work = bread.at_work(row.id)
+            stored = await bread.crumbs(run_id)
+            at_work = bread.at_work(run_id)
             if at_work or heard == len(shown.crumbs):
                 self._retell(shown, stored, at_work)
                 break
-        if any(one.id == row.id for one in await bread.interrupted()):
-            self._mark_interrupted(shown)
+        if any(one.id == run_id for one in await bread.interrupted()):
+            shown.interrupted()
         for form in tuple(shown.card.story.open_forms.values()):
             await self._deeds[shown].arm(form.crumb.checkpoint_id)
-        return shown
 
     def open(
         self, shown: Shown, cell: Cell, *, card: bool = True, waiting_too: bool = True
@@ -130,6 +136,8 @@ class Watch:
         shown.run = run
         self.listen(shown.bread)
         run.live.ended.add_done_callback(lambda _: shown.rest())
+        if shown.state == "interrupted":
+            self._engine.submit(lambda: self._take_up(shown, run.live))
 
     def listen(self, bread: Bread) -> None:
         """Hear every crumb of a Bread instance, once."""
@@ -194,14 +202,10 @@ class Watch:
         before = [c for c in stored if first is None or (c.seq or 0) < first]
         shown.retell([*before, *live])
 
-    def _mark_interrupted(self, shown: Shown) -> None:
-        with shown.lock:
-            shown.card.story.interrupted()
-        text = (
-            "The kernel ended while this run worked. What finished is kept and is not "
-            f"repeated. Go on with `%bread recover {shown.handle}`."
-        )
-        shown.note("wait", "Interrupted", text)
+    async def _take_up(self, shown: Shown, live: Live) -> None:
+        """Say that an interrupted run works again, once the store says so."""
+        if await driven(live):
+            shown.taken_up()
 
     # -- when --------------------------------------------------------------------------
 

@@ -42,9 +42,10 @@ from bread_nb.runtime.keeping import settle_call
 from bread_nb.runtime.outcome import Outcome, PendingCall, Suspended
 from bread_nb.runtime.pending import notify, question, stage_question
 from bread_nb.runtime.recovery import load_drive, recover, scope_of, take_over
+from bread_nb.runtime.replaying import check_answer, conclude
 from bread_nb.runtime.results import refusal_text
 from bread_nb.runtime.run import Live
-from bread_nb.runtime.runner import drive_on, run_together
+from bread_nb.runtime.runner import drive_on
 from bread_nb.runtime.scope import Kit, Scope
 from bread_nb.runtime.steady import to_the_end
 from bread_nb.runtime.toolbox import Toolbox, assemble
@@ -81,11 +82,13 @@ async def reply_to(reply: Reply, kit: Kit, live: Live) -> Outcome:
         settlement = await _prepare(reply, scope)
         if settlement is None:
             return await _still_waiting(reply.row, scope)
+        given = _plain_answer(reply.answer)
+        check_answer(reply.checkpoint, settlement.decision, given, scope)
         _, cancelled = await to_the_end(_claim(settlement, scope))
         try:
             if cancelled:
                 raise asyncio.CancelledError
-            await _carry_out(settlement, scope)
+            await conclude(reply.checkpoint, settlement.decision, given, scope)
             drive = await _driver(reply, kit, live, scope)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             return await _end_with(error, reply, kit, live)
@@ -131,6 +134,7 @@ async def go_on(
     loading = load_drive(kit, taken, agent, live=live, ctx=ctx)
     drive, again = await to_the_end(loading)
     live.run_id, live.handle = taken.id, taken.handle
+    live.wake()
     drive.scope.stream.taps.append(live)
     try:
         if cancelled or again:
@@ -267,11 +271,6 @@ async def _claim(settlement: _Settlement, scope: Scope) -> None:
         response=_plain_answer(settlement.reply.answer),
         kind=checkpoint.ask,
     )
-
-
-async def _carry_out(settlement: _Settlement, scope: Scope) -> None:
-    if isinstance(settlement.decision, Go):
-        await run_together([settlement.decision], scope)
 
 
 async def _still_waiting(row: RunRow, scope: Scope) -> Suspended:

@@ -208,3 +208,25 @@ def test_people_read_a_tool_without_its_scope():
 def test_a_crumb_with_extra_fields_is_read_as_usual():
     crumb = c.from_wire({**c.to_wire(Told().start().crumbs[0]), "novel": [1, {"a": 2}]})
     assert Story.of([crumb]).state == "asking"
+
+
+def test_an_interrupted_run_that_is_taken_up_counts_its_time_from_then():
+    crumbs = Told().start().text("I knead.").call("1", "knead").crumbs
+    story = Story.of(crumbs)
+    story.interrupted()
+    worked = story.elapsed(story.at)
+    story.taken_up(story.at + 3_600_000)
+    assert story.state == "resuming"
+    assert story.elapsed(story.at + 3_601_000) == worked + 1000
+    story.taken_up(story.at)
+    assert story.state == "resuming"
+
+
+def test_a_question_answered_elsewhere_is_one_line_and_nobody_waits_any_more():
+    story = Story.of(Told().start().ask("1", "publish").crumbs)
+    [checkpoint_id] = story.open_forms
+    story.settled_elsewhere(checkpoint_id, "Approved 2 min ago.", story.at + 1000)
+    assert (story.state, story.open_forms) == ("resuming", {})
+    assert story.forms[checkpoint_id].ended == "Approved 2 min ago."
+    story.settled_elsewhere(checkpoint_id, "Denied.", story.at + 2000)
+    assert story.forms[checkpoint_id].ended == "Approved 2 min ago."

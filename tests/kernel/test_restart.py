@@ -106,7 +106,7 @@ def test_a_run_that_was_broken_off_asks_what_happened_and_goes_on(
     interrupted = second.view(second.card(inbox))
     interrupted.state("interrupted")
     assert "%bread recover kneader-1" in second.finish(inbox).plain[0]
-    assert "%bread recover kneader-1" in interrupted.look().data["note"]["text"]
+    assert interrupted.look().data["note"]["button"] == "recover"
 
     taken = second.start("%bread recover")
     view = second.view(second.card(taken))

@@ -129,6 +129,7 @@ export class View {
         this.#act("stop", "root", {}, told(done), () => this.#interrupt()),
       end: (done) => this.#act("end", "root", {}, told(done)),
       discard: (done) => this.#act("discard", "root", {}, told(done)),
+      recover: (done) => this.#act("recover", "root", {}, told(done)),
       asof: (n) => this.#asof(n),
       again: () => {
         this.card.asking();

@@ -17,6 +17,7 @@ export interface CardActions {
   stop(done: () => void): void;
   end(done: () => void): void;
   discard(done: () => void): void;
+  recover(done: () => void): void;
   asof(n: number | null): void;
   again(): void;
   /** Focus goes back to the notebook. */
@@ -37,7 +38,8 @@ export class Card implements Block {
   readonly #note = el("div", { class: "b-note", hidden: true });
   readonly #dead: HTMLElement;
   readonly #again: PressButton;
-  readonly #discard: PressButton;
+  /** What a note may offer, by the name its button has. */
+  readonly #offers: Record<string, PressButton[]>;
   readonly #stale: HTMLElement;
   readonly #asof = el("div", {
     class: "b-note b-asof",
@@ -68,10 +70,13 @@ export class Card implements Block {
     this.#body = new Body(host);
     this.#back = new PressButton(host, say("asof.back"), () => actions.asof(null));
     this.#again = new PressButton(host, say("dead.again"), () => actions.again());
-    this.#discard = new PressButton(host, say("discard"), () => {
-      this.#discard.off(true);
-      actions.discard(() => this.#discard.off(false));
-    });
+    this.#offers = {
+      discard: [this.#offer("discard", actions.discard)],
+      recover: [
+        this.#offer("recover", actions.recover),
+        new PressButton(host, say("end"), () => this.#header.ask()),
+      ],
+    };
     this.#dead = this.#deadNote();
     const stale = sayCode("stale");
     this.#stale = el(
@@ -105,7 +110,10 @@ export class Card implements Block {
   update(read: Read): void {
     const head = readHead(read("head"));
     this.#announce(head);
-    if (this.#head?.state !== head.state) this.tell(null);
+    if (this.#head?.state !== head.state) {
+      this.tell(null);
+      this.#offering(!this.#isDead);
+    }
     this.#head = head;
     this.#header.update(head);
     if (!isEnded(head.state)) this.#sawWork = this.#crumb === null;
@@ -143,7 +151,7 @@ export class Card implements Block {
   alive(alive: boolean): void {
     this.#isDead = !alive;
     this.#header.dead = !alive;
-    this.#discard.off(!alive);
+    this.#offering(alive);
     this.#announcer.alarm(alive ? "" : `${say("dead.word")}. ${say("dead.title")}`);
     this.#draw();
     for (const { block } of this.#actions.blocks()) block.enable?.(alive);
@@ -199,6 +207,19 @@ export class Card implements Block {
     this.#announcer.say(say(copied ? "copied" : "copy.failed"));
   }
 
+  /** A button of a note; once it is pressed it is off until the kernel refuses. */
+  #offer(word: "discard" | "recover", act: (done: () => void) => void): PressButton {
+    const button = new PressButton(this.#host, say(word), () => {
+      button.off(true);
+      act(() => button.off(this.#isDead));
+    });
+    return button;
+  }
+
+  #offering(on: boolean): void {
+    for (const button of Object.values(this.#offers).flat()) button.off(!on);
+  }
+
   #unfold(): void {
     this.#unfolded = !this.#unfolded;
     this.#draw();
@@ -232,8 +253,10 @@ export class Card implements Block {
       this.#note.dataset["role"] = note.role;
       const title = el("b", { dir: "auto" }, ...withCode(note.title));
       const text = el("span", { dir: "auto" }, ...withCode(note.text));
-      const button = note.button === "discard" ? [" ", this.#discard.node] : [];
-      this.#note.replaceChildren(title, " ", text, ...button);
+      const named = note.button ?? "";
+      const offers = Object.hasOwn(this.#offers, named) ? this.#offers[named] : [];
+      const nodes = (offers ?? []).flatMap((button) => [" ", button.node]);
+      this.#note.replaceChildren(title, " ", text, ...nodes);
     }
     const fault = readFault(read("error"));
     const told = JSON.stringify(fault);

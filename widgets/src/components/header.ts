@@ -39,6 +39,7 @@ export class Header {
   readonly #spans = new Map<string, HTMLElement>();
   readonly #button: PressButton;
   readonly #yes: PressButton;
+  readonly #words = el("span", null, say("end.question"));
   #head: Head | null = null;
   #since = 0;
   #dead = false;
@@ -52,7 +53,7 @@ export class Header {
   ) {
     this.#host = host;
     this.#button = new PressButton(host, "", () => {
-      if (this.#head?.button === "end") this.#asking(this.question.hidden === true);
+      if (this.#head?.button === "end") this.ask();
       else this.#send(pressed.stop);
     });
     this.#yes = new PressButton(host, say("end.yes"), () => {
@@ -60,8 +61,7 @@ export class Header {
       this.#send(pressed.end);
     });
     const no = new PressButton(host, say("end.no"), () => this.#asking(false));
-    const words = el("span", null, say("end.question"));
-    this.question = el("div", "b-endask", words, this.#yes.node, no.node);
+    this.question = el("div", "b-endask", this.#words, this.#yes.node, no.node);
     this.question.hidden = true;
     const state = el("span", "b-state", this.#mark, this.word);
     const id = el("div", "b-id", this.#agent, state);
@@ -77,6 +77,11 @@ export class Header {
     this.#head = head;
     this.#since = this.#host.page.now();
     this.#draw(head);
+  }
+
+  /** Ask whether to end the run, or take the question back. */
+  ask(): void {
+    this.#asking(this.question.hidden === true);
   }
 
   /** Whether no kernel stands behind the card. */
@@ -103,17 +108,23 @@ export class Header {
   #showButton(head: Head): void {
     const kind = head.button;
     this.#button.node.hidden = kind === null;
+    this.#yes.off(this.#dead);
     if (kind === null) return;
     this.#button.text = say(this.#sent ? "sending" : kind);
     const expanded = kind === "end" ? String(!this.question.hidden) : null;
     set(this.#button.node, "aria-expanded", expanded);
     this.#button.off(this.#sent || this.#dead);
-    this.#yes.off(this.#dead);
   }
 
   #asking(open: boolean): void {
     this.question.hidden = !open;
-    if (this.#head) this.#showButton(this.#head);
+    if (!this.#head) return;
+    const interrupted = this.#head.state === "interrupted";
+    setText(
+      this.#words,
+      say(interrupted ? "end.question.interrupted" : "end.question"),
+    );
+    this.#showButton(this.#head);
   }
 
   #send(pressed: (done: () => void) => void): void {
