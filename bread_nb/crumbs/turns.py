@@ -229,7 +229,8 @@ class ModelUsed(Crumb):
     """One model call ended.
 
     `cost` is unknown when None, never 0 by default; with `partial` it may have been
-    more. `kind` is `turn`, or `cut` for a try that gave no answer.
+    more. `kind` is `turn`, or `cut` for a try that gave no answer. With
+    `temperature_dropped` the service refused the temperature and answered without it.
     """
 
     type: ClassVar[str] = "model:usage"
@@ -242,6 +243,7 @@ class ModelUsed(Crumb):
     cost_source: str | None = None
     partial: bool | None = None
     kind: str = "turn"
+    temperature_dropped: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator, Mapping
+from functools import partial
 from typing import cast
 
 from pydantic import JsonValue
@@ -46,14 +47,15 @@ from bread_nb.providers.lines import count, fields
 from bread_nb.providers.messages_stream import MessagesParser
 from bread_nb.providers.model import Delta, Model, ModelRequest
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import PACE_SETTINGS, Waits
+from bread_nb.providers.pace import CALL_SETTINGS, Waits
+from bread_nb.providers.temperature import Temperature
 
 __all__ = ["Anthropic"]
 
 _URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
 _MAX_TOKENS = 8192
-_OWN_SETTINGS = PACE_SETTINGS | {"max_tokens", "stop", "betas"}
+_OWN_SETTINGS = CALL_SETTINGS | {"max_tokens", "stop", "betas"}
 # Models from before structured outputs refuse `output_config.format`.
 _NO_FORMAT = re.compile(
     r"(?:^|\.)claude-(?:[23]|instant|"
@@ -81,6 +83,7 @@ class Anthropic:
         self._model = described.name.partition(":")[2]
         self.described = self._described = described
         self._transport = carrier(transport, described.client)
+        self._temperature = Temperature(self.name)
         self._key = f"messages:{self._model}"
 
     async def aclose(self) -> None:
@@ -90,6 +93,11 @@ class Anthropic:
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Ask, and stream the answer."""
         settings = {**self._described.settings, **request.settings}
+        return self._temperature.stream(settings, partial(self._ask, request))
+
+    def _ask(
+        self, request: ModelRequest, settings: Mapping[str, JsonValue]
+    ) -> AsyncIterator[Delta]:
         place = access(
             self._provider,
             base_url=self._described.base_url,
@@ -104,6 +112,7 @@ class Anthropic:
             headers=_headers(place.key, settings),
             body=self.encode(request, settings),
             secrets=place.secrets,
+            expose_body=bool(settings.get("expose_error_body")),
         )
         parser = MessagesParser(
             provider=self._provider,

@@ -8,7 +8,9 @@ died before it gave a single byte of answer is replaced once.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import re
 import sys
 import weakref
 from collections.abc import AsyncIterator
@@ -57,6 +59,8 @@ _OK = 200
 _LONGEST_ERROR = 1 << 16
 _DONE = b"[DONE]"
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+_LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}|[^.]+\.localhost")
+_LOG = logging.getLogger("bread_nb")
 
 
 class Parser(Protocol):
@@ -97,12 +101,16 @@ class Client:
 
     def __init__(self, *, trust_env: bool = True) -> None:
         self._trust_env = trust_env
+        self._looked = False
         self._carriers: weakref.WeakKeyDictionary[
             asyncio.AbstractEventLoop, _Carriers
         ] = weakref.WeakKeyDictionary()
 
     async def send(self, call: Call, *, fresh: bool = False) -> Response:
         """The response to `call`, its body still to be read."""
+        if not self._looked:
+            self._looked = True
+            _look_for_plain_key(call)
         loop = asyncio.get_running_loop()
         carriers = self._carriers.get(loop)
         if carriers is None:
@@ -124,6 +132,18 @@ class Client:
         await carriers.pools.aclose()
         if carriers.by_httpx is not None:
             await carriers.by_httpx.aclose()
+
+
+def _look_for_plain_key(call: Call) -> None:
+    """Warn of a key that goes over a network unencrypted; it is sent all the same."""
+    if call.secrets and call.url.lower().startswith("http://"):
+        host = call.host
+        if not (host in ("localhost", "::1") or _LOOPBACK.fullmatch(host)):
+            _LOG.warning(
+                "The key for %s goes to %s in plain text: use https, or give no key.",
+                call.service,
+                host,
+            )
 
 
 def _proxied() -> bool:
@@ -237,6 +257,7 @@ async def _refusal(response: Response, call: Call, pace: Pace) -> ProviderError:
         call.secrets,
         status=response.status,
         wait=retry_after(response.headers),
+        expose=call.expose_body,
     )
 
 
@@ -276,7 +297,7 @@ def _read(parser: Parser, data: bytes, call: Call, *, last: bool) -> list[Delta]
             return []
         raise broken_stream(call.host, "a line of its stream is not a JSON object.")
     if event.get("error"):
-        raise body_fault(call.service, event, call.secrets)
+        raise body_fault(call.service, event, call.secrets, expose=call.expose_body)
     try:
         return parser.read(event)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):

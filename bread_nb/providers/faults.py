@@ -28,6 +28,15 @@ __all__ = [
 ]
 
 _LONGEST_MESSAGE = 200
+_LONGEST_READ = 10_000
+_REFUSED = (
+    *("unsupported", "not supported", "not support", "deprecated", "no longer"),
+    *("only the default", "only be set to", "only default", "default value"),
+)
+_OUT_OF_RANGE = (
+    *("range", "between", "maximum", "minimum", "at most", "at least"),
+    *("less than", "greater than", "<=", ">="),
+)
 
 _CONTEXT = re.compile(
     r"context_length_exceeded|exceed_context_size_error|model_context_window_exceeded"
@@ -171,6 +180,7 @@ def body_fault(
     *,
     status: int | None = None,
     wait: float | None = None,
+    expose: bool = False,
 ) -> ProviderError:
     """The error that a body stands for, or an event in mid-stream.
 
@@ -180,6 +190,7 @@ def body_fault(
         secrets: Values to mask beside those of the environment.
         status: The HTTP status; in mid-stream it is read off the error's type.
         wait: Seconds the service asked to wait.
+        expose: Whether the body goes into the error's context, secrets masked.
     """
     if isinstance(body, list) and body:
         body = body[0]
@@ -192,17 +203,30 @@ def body_fault(
     reason, delay = _details(fields.get("details"))
     if reason == "API_KEY_INVALID":
         status = 401
+    message = _message(body, secrets)
     fault = status_fault(
         service,
         status or told,
-        service_message(body, secrets),
+        _short(message),
         kind=kind,
         wait=delay if wait is None else wait,
     )
     fault.context.update(
         {k: v for k, v in fields.items() if k in ("n_ctx", "n_prompt_tokens")}
     )
+    if _refuses_temperature(message):
+        fault.context["refused"] = "temperature"
+    if expose:
+        redactor = Redactor([*secrets, *environment_secrets()])
+        fault.context["body"] = redactor.value(body)
     return fault
+
+
+def _refuses_temperature(message: str) -> bool:
+    """Whether a service says that it takes no temperature, or none but its own."""
+    words = message[:_LONGEST_READ].lower()
+    refused = "temperature" in words and any(map(words.__contains__, _REFUSED))
+    return refused and not any(map(words.__contains__, _OUT_OF_RANGE))
 
 
 def _details(details: JsonValue) -> tuple[JsonValue, float | None]:
@@ -233,6 +257,10 @@ def service_message(body: JsonValue, secrets: Iterable[str] = ()) -> str:
         body: The parsed body; its `error`, `message` or `detail`, one in the other.
         secrets: Values to mask beside those of the environment.
     """
+    return _short(_message(body, secrets))
+
+
+def _message(body: JsonValue, secrets: Iterable[str]) -> str:
     found: JsonValue = body
     for key in ("error", "message", "detail"):
         if isinstance(found, dict) and found.get(key):
@@ -240,10 +268,12 @@ def service_message(body: JsonValue, secrets: Iterable[str] = ()) -> str:
     if not isinstance(found, str):
         return ""
     line = " ".join(found.split())
-    line = Redactor([*secrets, *environment_secrets()]).text(line)
-    if len(line) > _LONGEST_MESSAGE:
-        line = f"{line[: _LONGEST_MESSAGE - 1]}…"
-    return line
+    return Redactor([*secrets, *environment_secrets()]).text(line)
+
+
+def _short(message: str) -> str:
+    longer = len(message) > _LONGEST_MESSAGE
+    return f"{message[: _LONGEST_MESSAGE - 1]}…" if longer else message
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

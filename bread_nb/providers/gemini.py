@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from typing import cast
 from urllib.parse import quote, urlsplit
 
@@ -48,7 +49,8 @@ from bread_nb.providers.keys import access
 from bread_nb.providers.lines import fields
 from bread_nb.providers.model import Delta, Model, ModelRequest
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import PACE_SETTINGS, Waits
+from bread_nb.providers.pace import CALL_SETTINGS, Waits
+from bread_nb.providers.temperature import Temperature
 
 __all__ = ["Gemini"]
 
@@ -61,7 +63,7 @@ _AT_TOP = frozenset(
     {"safetySettings", "cachedContent", "toolConfig", "labels", "serviceTier"}
 )
 _CONFIG = ("generation_config", "generationConfig")
-_OWN_SETTINGS = PACE_SETTINGS | {"max_tokens", "stop", "tools", *_CONFIG}
+_OWN_SETTINGS = CALL_SETTINGS | {"max_tokens", "stop", "tools", *_CONFIG}
 # Models up to 2.5 have no JSON mode beside tools and ask for no signatures.
 _OLDER = re.compile(r"(?:^|/)(?:gemini-[12](?:\D|$)|gemma|learnlm)")
 # What the API documents for calls that another model made.
@@ -87,6 +89,7 @@ class Gemini:
         self._model = described.name.partition(":")[2].removeprefix("models/")
         self.described = self._described = described
         self._transport = transport or Client()
+        self._temperature = Temperature(self.name)
         self._key = f"gemini:{self._model}"
         self._older = _OLDER.search(self._model) is not None
 
@@ -97,6 +100,11 @@ class Gemini:
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Ask, and stream the answer."""
         settings = {**self._described.settings, **request.settings}
+        return self._temperature.stream(settings, partial(self._ask, request))
+
+    def _ask(
+        self, request: ModelRequest, settings: Mapping[str, JsonValue]
+    ) -> AsyncIterator[Delta]:
         place = access(
             PROVIDER,
             base_url=self._described.base_url,
@@ -113,6 +121,7 @@ class Gemini:
             headers=headers,
             body=self.encode(request, settings),
             secrets=(place.key,) if place.key else (),
+            expose_body=bool(settings.get("expose_error_body")),
         )
         parser = GeminiParser(
             model=self._model,

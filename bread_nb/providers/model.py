@@ -182,11 +182,14 @@ class Finish:
         stop_reason: Why it ended.
         model: The model that answered, as its service calls it.
         name: `provider:model` of who answered, where somebody else was asked.
+        temperature_dropped: Whether the temperature was left out, since the service
+            refused it.
     """
 
     stop_reason: StopReason | None
     model: str | None = None
     name: str | None = None
+    temperature_dropped: bool = False
 
 
 Delta = (
@@ -281,8 +284,9 @@ class Model:
         name: `provider:model`, such as `anthropic:claude-opus-4-8`.
         base_url: Where the service is; `<PROVIDER>_BASE_URL` is the default.
         api_key: The key; `<PROVIDER>_API_KEY` is the default and the better place.
-        settings: Sampling and size settings, and `first_event_timeout`,
-            `idle_timeout` and `deadline` in seconds (0 is off).
+        settings: Sampling and size settings; `first_event_timeout`, `idle_timeout` and
+            `deadline` in seconds (0 is off); and `expose_error_body`, which puts the
+            body of a failed answer into the error's context.
         client: An asynchronous client of the `anthropic` or `openai` package, which
             sends the requests with its own key, address and proxies.
         rates: What its tokens cost, where that is known better than by any table.

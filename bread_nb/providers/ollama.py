@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator, Mapping
+from functools import partial
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -58,7 +59,8 @@ from bread_nb.providers.model import (
     UsageReport,
 )
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import PACE_SETTINGS, Waits
+from bread_nb.providers.pace import CALL_SETTINGS, Waits
+from bread_nb.providers.temperature import Temperature
 
 __all__ = ["Ollama", "OllamaParser"]
 
@@ -70,7 +72,7 @@ _URL = "http://localhost:11434"
 _AT_TOP = frozenset(
     {"think", "keep_alive", "logprobs", "top_logprobs", "truncate", "shift"}
 )
-_OWN_SETTINGS = PACE_SETTINGS | _AT_TOP | {"max_tokens", "stop_sequences", "options"}
+_OWN_SETTINGS = CALL_SETTINGS | _AT_TOP | {"max_tokens", "stop_sequences", "options"}
 _STOPS: dict[str, StopReason] = {"stop": "end_turn", "length": "max_tokens"}
 _THOUGHT: JsonValue = {"field": "thinking"}
 
@@ -93,6 +95,7 @@ class Ollama:
         self._model = described.name.partition(":")[2]
         self.described = self._described = described
         self._transport = transport or Client()
+        self._temperature = Temperature(self.name)
         self._key = f"ollama:{self._model}"
 
     async def aclose(self) -> None:
@@ -102,6 +105,11 @@ class Ollama:
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Ask, and stream the answer."""
         settings = {**self._described.settings, **request.settings}
+        return self._temperature.stream(settings, partial(self._ask, request))
+
+    def _ask(
+        self, request: ModelRequest, settings: Mapping[str, JsonValue]
+    ) -> AsyncIterator[Delta]:
         given = self._described.base_url or os.environ.get(
             variable(PROVIDER, "BASE_URL")
         )
@@ -121,6 +129,7 @@ class Ollama:
             headers=headers,
             body=self.encode(request, settings),
             secrets=(place.key,) if place.key else (),
+            expose_body=bool(settings.get("expose_error_body")),
         )
         parser = OllamaParser(
             model=self._model,

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from functools import partial
 from typing import cast
 
 from pydantic import JsonValue
@@ -47,7 +48,8 @@ from bread_nb.providers.fitting import as_instruction, object_schema, strict
 from bread_nb.providers.keys import access
 from bread_nb.providers.model import Delta, Model, ModelRequest
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import PACE_SETTINGS, Waits
+from bread_nb.providers.pace import CALL_SETTINGS, Waits
+from bread_nb.providers.temperature import Temperature
 
 __all__ = ["OpenAI"]
 
@@ -60,7 +62,7 @@ _AUDIO = {
     "audio/mpeg": "mp3",
     "audio/mp3": "mp3",
 }
-_OWN_SETTINGS = PACE_SETTINGS | {"system_role", "max_tokens", "stop_sequences"}
+_OWN_SETTINGS = CALL_SETTINGS | {"system_role", "max_tokens", "stop_sequences"}
 
 
 class OpenAI:
@@ -87,6 +89,7 @@ class OpenAI:
         self._model = described.name.partition(":")[2]
         self.described = self._described = described
         self._transport = carrier(transport, described.client)
+        self._temperature = Temperature(self.name)
         self._key = f"chat:{provider}:{self._model}"
 
     async def aclose(self) -> None:
@@ -96,6 +99,11 @@ class OpenAI:
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Ask, and stream the answer."""
         settings = {**self._described.settings, **request.settings}
+        return self._temperature.stream(settings, partial(self._ask, request))
+
+    def _ask(
+        self, request: ModelRequest, settings: Mapping[str, JsonValue]
+    ) -> AsyncIterator[Delta]:
         place = access(
             self._provider,
             base_url=self._described.base_url,
@@ -113,6 +121,7 @@ class OpenAI:
             headers=headers,
             body=self.encode(request, settings, official=place.official),
             secrets=place.secrets,
+            expose_body=bool(settings.get("expose_error_body")),
         )
         parser = ChatParser(
             provider=self._provider,

@@ -19,11 +19,13 @@ from bread_nb import errors
 from bread_nb.base.ids import monotonic
 from bread_nb.errors import BreadError
 
-__all__ = ["PACE_SETTINGS", "Pace", "Waits"]
+__all__ = ["CALL_SETTINGS", "PACE_SETTINGS", "Pace", "Waits"]
 
 T = TypeVar("T")
 
 PACE_SETTINGS = frozenset({"first_event_timeout", "idle_timeout", "deadline"})
+# The settings that say how a service is asked, and are not sent to it.
+CALL_SETTINGS = PACE_SETTINGS | {"expose_error_body"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator, Mapping
+from functools import partial
 from typing import cast
 
 from pydantic import JsonValue
@@ -46,14 +47,15 @@ from bread_nb.providers.keys import access
 from bread_nb.providers.lines import fields
 from bread_nb.providers.model import Delta, Model, ModelRequest
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import PACE_SETTINGS, Waits
+from bread_nb.providers.pace import CALL_SETTINGS, Waits
 from bread_nb.providers.responses_stream import PROVIDER, ResponsesParser
+from bread_nb.providers.temperature import Temperature
 
 __all__ = ["Responses"]
 
 _URL = "https://api.openai.com/v1"
 _SERVICE = "openai"
-_OWN_SETTINGS = PACE_SETTINGS | {"max_tokens", "tools", "text"}
+_OWN_SETTINGS = CALL_SETTINGS | {"max_tokens", "tools", "text"}
 # Other models refuse to be asked for encrypted reasoning.
 _REASONING_MODELS = re.compile(
     r"(?:^|/)(?:o\d|codex|computer-use|gpt-(?:[5-9]|\d\d)(?!\S*-chat))"
@@ -78,6 +80,7 @@ class Responses:
         self._model = described.name.partition(":")[2]
         self.described = self._described = described
         self._transport = carrier(transport, described.client)
+        self._temperature = Temperature(self.name)
         self._key = f"responses:{self._model}"
 
     async def aclose(self) -> None:
@@ -87,6 +90,11 @@ class Responses:
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Ask, and stream the answer."""
         settings = {**self._described.settings, **request.settings}
+        return self._temperature.stream(settings, partial(self._ask, request))
+
+    def _ask(
+        self, request: ModelRequest, settings: Mapping[str, JsonValue]
+    ) -> AsyncIterator[Delta]:
         place = access(
             _SERVICE,
             base_url=self._described.base_url,
@@ -104,6 +112,7 @@ class Responses:
             headers=headers,
             body=self.encode(request, settings),
             secrets=place.secrets,
+            expose_body=bool(settings.get("expose_error_body")),
         )
         parser = ResponsesParser(
             _SERVICE,
@@ -111,6 +120,7 @@ class Responses:
             names=originals(request.tools),
             ids=CallIds(request.messages),
             secrets=call.secrets,
+            expose=call.expose_body,
         )
         return exchange(self._transport, call, parser, Waits.read(settings))
 

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
+from bread_nb.errors import ProviderError
 from bread_nb.messages import Native, StopReason, Usage
 from bread_nb.providers.faults import body_fault
 from bread_nb.providers.lines import Halves, count, fields
@@ -64,6 +65,7 @@ class ResponsesParser:
         names: Each tool's own name by the name it was sent under.
         ids: Where calls get their ids.
         secrets: What an error may not show.
+        expose: Whether an error's context gets the event it was told by.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class ResponsesParser:
         names: Mapping[str, str],
         ids: CallIds,
         secrets: tuple[str, ...] = (),
+        expose: bool = False,
     ) -> None:
         self.done = False
         self._service = service
@@ -81,6 +84,7 @@ class ResponsesParser:
         self._names = names
         self._ids = ids
         self._secrets = secrets
+        self._expose = expose
         self._model: str | None = None
         self._calls = 0
         self._items: dict[int, _Item] = {}
@@ -111,7 +115,7 @@ class ResponsesParser:
             case "response.completed" | "response.incomplete" | "response.failed":
                 self._finish(data["response"], deltas)
             case "error":
-                raise body_fault(self._service, event, self._secrets)
+                raise self._failed(event)
             case "keepalive":
                 return None
             case None if data.get("object") == "response":
@@ -234,6 +238,9 @@ class ResponsesParser:
             case _:
                 pass
 
+    def _failed(self, event: JsonValue) -> ProviderError:
+        return body_fault(self._service, event, self._secrets, expose=self._expose)
+
     def _image(self, given: dict[str, Any], deltas: list[Delta]) -> None:
         """An image that was made; its bytes are a file and not kept twice."""
         kept = {key: value for key, value in given.items() if key != "result"}
@@ -247,7 +254,7 @@ class ResponsesParser:
         status = response.get("status")
         if status == "failed":
             fault: JsonValue = {"error": response.get("error")}
-            raise body_fault(self._service, fault, self._secrets)
+            raise self._failed(fault)
         self._model = response.get("model") or self._model
         if status not in _ENDED:
             return

@@ -38,6 +38,7 @@ class Call:
     headers: Mapping[str, str] = field(repr=False)
     body: bytes = field(repr=False)
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    expose_body: bool = False
 
     @property
     def host(self) -> str:

@@ -15,8 +15,8 @@ from pydantic import JsonValue
 
 from bread_nb.base.ids import now_ms
 from bread_nb.crumbs import ModelUsed
-from bread_nb.messages import Price, StopReason, Usage
-from bread_nb.providers.model import ChatModel, UsageReport
+from bread_nb.messages import Price, Usage
+from bread_nb.providers.model import ChatModel, Finish, UsageReport
 from bread_nb.providers.prices import FREE, Called, price, price_now
 from bread_nb.providers.rates import Rates
 from bread_nb.runtime.bills import with_call
@@ -61,21 +61,18 @@ class Meter:
             return
         self._count(self.name, found, kind="cut")
 
-    async def ended(
-        self, name: str, answered: str | None, stop_reason: StopReason | None
-    ) -> None:
+    async def ended(self, name: str, finish: Finish) -> None:
         """The model has answered.
 
         Args:
             name: `provider:model` of who answered.
-            answered: What the service calls it.
-            stop_reason: Why the answer ended.
+            finish: The end of its answer.
         """
         found = None
         try:
-            found = await price(self._called(name, answered), self._rates)
+            found = await price(self._called(name, finish.model), self._rates)
         finally:
-            self._count(name, found, stop_reason=stop_reason)
+            self._count(name, found, finish=finish)
 
     @property
     def _rates(self) -> Mapping[str, Rates]:
@@ -92,7 +89,7 @@ class Meter:
         found: Price | None,
         *,
         kind: str = "turn",
-        stop_reason: StopReason | None = None,
+        finish: Finish | None = None,
     ) -> None:
         usage = self.report.usage if self.report is not None else None
         paid = found is not None and found.source != FREE.source
@@ -102,12 +99,13 @@ class Meter:
             model=name,
             turn=self.drive.row.turn + 1,
             usage=_usage_json(usage),
-            stop_reason=stop_reason,
+            stop_reason=finish.stop_reason if finish else None,
             cost=found.amount if found else None,
             currency=found.currency if paid and found else None,
             cost_source=found.source if found else None,
             partial=True if partial else None,
             kind=kind,
+            temperature_dropped=(finish and finish.temperature_dropped) or None,
         )
         fields = with_call(
             self.drive.row, name, usage, found, at=now_ms(), partial=partial

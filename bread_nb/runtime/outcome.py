@@ -78,13 +78,18 @@ class PendingCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metrics:
-    """What a run took: model calls, tool calls by tool, tokens, working time."""
+    """What a run took: model calls, tool calls by tool, tokens, working time.
+
+    `temperature_dropped` says that a service refused the temperature at some turn, and
+    answered without it.
+    """
 
     turns: int = 0
     tool_calls: Mapping[str, int] = field(default_factory=dict[str, int])
     tokens: Usage = Usage()
     unpriced_calls: int = 0
     duration_ms: int = 0
+    temperature_dropped: bool = False
     context: Mapping[str, int] = field(default_factory=dict[str, int])
     memory: Mapping[str, int] = field(default_factory=dict[str, int])
 

@@ -83,6 +83,7 @@ class RunRow(Record):
     denials: int = 0
     failures: int = 0
     failing: str | None = None
+    temperature_dropped: bool = False
     worked_ms: int = 0
     calls: dict[str, int] = Field(default_factory=dict[str, int])
     usage: dict[str, int] = Field(default_factory=dict[str, int])

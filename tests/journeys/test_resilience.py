@@ -214,3 +214,20 @@ async def test_wrappers_come_from_a_providers_factory_as_well(make_bread: MakeBr
     assert (await finished(bread, run)).text == "from the spare"
     models = [r.get("model") for r in only(run.crumbs, "model:retry")]
     assert models == [None, None, "house:spare"]
+
+
+async def test_a_temperature_that_was_left_out_is_told_in_crumb_and_outcome(
+    make_bread: MakeBread,
+):
+    words = {"error": {"message": "`temperature` is deprecated for this model."}}
+    answer = ndjson(lines({"content": "Without it."}))
+    async with ModelServer(Reply.json(words, 400), answer) as server:
+        asked = {"base_url": server.url, "settings": {"temperature": 0.2}}
+        bread = make_bread({"baker": Agent(model=Model("ollama:oven", **asked))})
+        run = bread.run("baker", "go")
+        outcome = await finished(bread, run)
+        assert len(server.seen) == 2
+    [used] = only(run.crumbs, "model:usage")
+    assert (outcome.text, used["temperatureDropped"]) == ("Without it.", True)
+    assert outcome.metrics.temperature_dropped
+    assert only(run.crumbs, "model:retry") == []
