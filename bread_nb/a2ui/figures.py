@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from math import isfinite
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "money_in_full",
     "seconds",
     "size",
+    "sums",
 ]
 
 FREE = {"local": "local", "ollama": "local", "scripted": "scripted"}
@@ -75,6 +77,13 @@ def money(amount: float, currency: str | None = None) -> str:
 def money_in_full(amount: float, currency: str | None = None) -> str:
     """A cost as the picture keeps it: always four decimals."""
     return _priced(amount, 4, currency)
+
+
+def sums(
+    amounts: Mapping[str, float], form: Callable[[float, str], str] = money
+) -> str:
+    """Costs by currency, one after the other."""
+    return " + ".join(form(amounts[name], name) for name in sorted(amounts))
 
 
 def cap(amount: float, currency: str | None = None) -> str:

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from bread_nb.a2ui.figures import FREE, cap, money, money_in_full
+from bread_nb.a2ui.figures import FREE, cap, money_in_full, sums
 from bread_nb.a2ui.words import say
 from bread_nb.crumbs import ModelUsed
 
-__all__ = ["Spending"]
+__all__ = ["Spending", "tokens_of"]
 
 _TIERS = (
     ("input", "inputTokens", "input_tokens"),
@@ -32,22 +32,22 @@ class Spending:
     money: dict[str, float] = field(default_factory=dict[str, float])
     priced: int = 0
     unpriced: int = 0
-    sourced: bool = False
+    charged: int = 0
     providers: set[str] = field(default_factory=set[str])
     budget: float | None = None
 
     def add(self, used: ModelUsed) -> None:
         """Count one model call."""
         self.providers.add(used.model.partition(":")[0])
-        total = _total(used.usage)
+        total = tokens_of(used.usage)
         if total:
             self.tokens += total
             self.counted += 1
         else:
             self.uncounted += 1
-        self.sourced = self.sourced or used.cost_source is not None
+        self.charged += used.cost is None or used.cost_source != "free"
+        self.unpriced += used.cost is None or bool(used.partial)
         if used.cost is None:
-            self.unpriced += 1
             return
         currency = used.currency or "USD"
         self.money[currency] = self.money.get(currency, 0.0) + used.cost
@@ -69,17 +69,23 @@ class Spending:
         """Where it runs when no model of the run takes money."""
         used = self.providers or ({provider} if provider else set[str]())
         places = {FREE.get(name) for name in used}
-        if not used or None in places or any(self.money.values()):
+        charged = self.charged or not self.providers
+        if not used or (charged and None in places) or any(self.money.values()):
             return None
-        return "local" if "local" in places else "scripted"
+        return "scripted" if places == {"scripted"} else "local"
+
+    @property
+    def known(self) -> bool:
+        """Whether anything is known of the cost."""
+        return bool(self.priced and (any(self.money.values()) or not self.unpriced))
 
     def cost_words(self, provider: str | None = None) -> str:
         """The cost as the card shows it."""
         if place := self.free(provider):
             return say("cost_free", {"place": place})
-        if not self.priced:
-            return say("cost_unknown" if self.sourced else "cost_none")
-        shown = " + ".join(money(v, k) for k, v in sorted(self.money.items()))
+        if not self.known:
+            return say("cost_unknown" if self.unpriced else "cost_none")
+        shown = sums(self.money)
         if self.unpriced:
             return say("cost_at_least", {"cost": shown})
         if self.budget is not None and len(self.money) == 1:
@@ -91,14 +97,14 @@ class Spending:
         """The cost as the picture keeps it, or None when it is not known."""
         if place := self.free():
             return say("cost_free", {"place": place}) if place == "local" else None
-        if not self.priced:
+        if not self.known:
             return None
-        parts = sorted(self.money.items())
-        shown = " + ".join(money_in_full(v, k) for k, v in parts)
+        shown = sums(self.money, money_in_full)
         return say("cost_at_least", {"cost": shown}) if self.unpriced else shown
 
 
-def _total(usage: JsonValue) -> int:
+def tokens_of(usage: JsonValue) -> int:
+    """All the tokens of a crumb's usage, each counted once."""
     if not isinstance(usage, Mapping):
         return 0
     total = 0

@@ -78,7 +78,7 @@ class TextVoice:
                     self._spoken, self._over = [], False
                 self._write(delta)
                 self._spoken.append(delta)
-            case ModelUsed():
+            case ModelUsed(kind="turn"):
                 self._over = True
             case ModelRetry():
                 self._break()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from bread_nb import crumbs as c
 from bread_nb.a2ui.blocks import tool_name
-from bread_nb.a2ui.figures import clock, count, seconds
+from bread_nb.a2ui.figures import clock, count, money, seconds
 from bread_nb.a2ui.picture import picture
+from bread_nb.a2ui.spending import tokens_of
 from bread_nb.a2ui.values import one_line, preview, visible
 from bread_nb.base.ids import now_ms
-from bread_nb.messages import Usage
 from bread_nb.stores.records import RunRow
 
 __all__ = ["crumb_line", "show_text"]
@@ -48,8 +48,7 @@ def _words(crumb: c.Crumb) -> tuple[str, ...]:
         case c.RunFailed():
             return (crumb.error.code, crumb.error.message)
         case c.ModelUsed():
-            tokens = count(_tokens(crumb.usage))
-            return (crumb.model, f"turn {crumb.turn}", f"{tokens} tokens")
+            return (crumb.model, f"turn {crumb.turn}", *_spent(crumb))
         case c.ModelRetry():
             again = f"{crumb.attempt} of {crumb.attempts}"
             how = f"in {seconds(crumb.delay_ms)}"
@@ -97,16 +96,17 @@ def _other_words(crumb: c.Crumb) -> tuple[str, ...]:
     return (preview(rest),) if rest else ()
 
 
-def _tokens(usage: JsonValue) -> int:
-    if not isinstance(usage, Mapping):
-        return 0
-    tiers = Usage.__dataclass_fields__
-    found = {
-        name: value
-        for name, value in usage.items()
-        if name in tiers and isinstance(value, int)
-    }
-    return Usage(**found).total
+def _spent(crumb: c.ModelUsed) -> tuple[str, ...]:
+    """Tokens and money of a model call, as far as they are known."""
+    tokens = f"{count(tokens_of(crumb.usage))} tokens" if crumb.usage else ""
+    if crumb.cost is None:
+        cost = "cost unknown"
+    elif crumb.cost_source == "free":
+        cost = "no charge"
+    else:
+        least = "at least " if crumb.partial else ""
+        cost = f"{least}{money(crumb.cost, crumb.currency)} ({crumb.cost_source})"
+    return tokens, cost, "cut" if crumb.kind == "cut" else ""
 
 
 def _clock_time(ms: int) -> str:

@@ -96,7 +96,11 @@ class Metrics:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class _End:
-    """What every end carries. `text` is the last non-empty text of the model."""
+    """What every end carries. `text` is the last non-empty text of the model.
+
+    `cost` is what is known of the cost, in US dollars; None when nothing is. With
+    `metrics.unpriced_calls` it was more than that.
+    """
 
     output: object = None
     text: str = ""
@@ -114,8 +118,9 @@ class _End:
     def _figures(self) -> str:
         calls = sum(self.metrics.tool_calls.values())
         figures = [_count(self.metrics.turns, "turn"), _count(calls, "call")]
-        if self.cost is not None:
-            figures.append(f"${self.cost:.4f}")
+        if self.cost:
+            least = "at least " if self.metrics.unpriced_calls else ""
+            figures.append(f"{least}${self.cost:.4f}")
         return ", ".join(figures)
 
 

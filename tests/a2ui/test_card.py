@@ -294,10 +294,14 @@ def test_money_is_never_invented():
         return paged(told.crumbs)[1].data["head"]["cost"]
 
     assert cost() == "cost —"
-    assert cost(None) == "cost —"
+    assert cost(None) == "cost unknown"
+    assert cost(0.0, model="openai:bun:free", cost_source="provider") == "$0.0000"
+    assert cost(0.0, model="mine:bun", cost_source="free") == "no charge (local)"
     assert cost(0.0, model="local:smollm2", cost_source="free") == "no charge (local)"
     assert cost(0.0121) == "$0.0121"
     assert cost(0.0121, None) == "at least $0.0121"
+    assert cost(0.0121, partial=True, kind="cut") == "at least $0.0121"
+    assert cost(0.0, None, cost_source="free") == "cost unknown"
     assert cost(0.412) == "$0.412"
     assert cost(1.0, 0.02) == "$1.02"
 
