@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -235,7 +236,7 @@ class Bread:
             )
             return await start_run(start, self._kit, live)
 
-        return self._begin(live, work)
+        return self._begin(live, work, ctx)
 
     def resume(self, checkpoint: str, answer: object, *, ctx: object = None) -> Run:
         """Answer a question; the run goes on when it was the last open one.
@@ -252,7 +253,7 @@ class Bread:
         """
         live = self._admit(checkpoint)
         return self._begin(
-            live, lambda: self._desk.answer(checkpoint, answer, live, ctx)
+            live, lambda: self._desk.answer(checkpoint, answer, live, ctx), ctx
         )
 
     async def pending(self) -> list[PendingCall]:
@@ -366,8 +367,9 @@ class Bread:
         live.ended.add_done_callback(lambda _: self._lives.pop(live, None))
         return live
 
-    def _begin(self, live: Live, work: Work) -> Run:
-        return Run(live, work, self._home)
+    def _begin(self, live: Live, work: Work, ctx: object) -> Run:
+        seen = partial(self._desk.see_through, work, live, ctx)
+        return Run(live, seen, self._home)
 
     def _member(self, agent: str | Agent) -> Member:
         if isinstance(agent, Agent):
@@ -376,7 +378,7 @@ class Bread:
 
     def _take_up(self, row: RunRow, ctx: object) -> Run:
         live = self._admit(row.agent_id)
-        return self._begin(live, lambda: self._desk.take_up(row, live, ctx))
+        return self._begin(live, lambda: self._desk.take_up(row, live, ctx), ctx)
 
 
 def _not_yet(name: str) -> BreadError:

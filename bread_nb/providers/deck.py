@@ -15,6 +15,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from bread_nb.errors import BreadError
+from bread_nb.providers.asked import key_of
+from bread_nb.providers.consents import Consent, Question, consent_of
 from bread_nb.providers.misses import miss
 from bread_nb.providers.modes import Mode, decide, mode_named
 from bread_nb.providers.shelf import (
@@ -56,6 +58,9 @@ class Deck:
         self._shelves: dict[Path, Shelf] = {}
         self._asked: Counter[tuple[Path | None, str]] = Counter()
         self._begun: set[Path | tuple[Path, str]] = set()
+        self._questions: dict[str, Question] = {}
+        self._numbers: Counter[str] = Counter()
+        self._by_cell: set[str] = set()
 
     # -- the mode ----------------------------------------------------------------------
 
@@ -103,22 +108,33 @@ class Deck:
         Raises:
             BreadError: `CASSETTE_BROKEN`.
         """
-        found = [r for r in self.recordings(path) if r.key == key]
-        own = None if path is not None else self.own()
-        found = [r for r in found if r.place.startswith(f"{own}:")] or found
+        found = self._found("call", key, path)
         if not found:
             return None
         with self._gate:
             number = self._asked[path, key]
             self._asked[path, key] += 1
-        return found[number % len(found)]
+        file, line = found[number % len(found)]
+        return recording_of(line, file)
+
+    def _found(
+        self, kind: str, key: str, path: Path | None = None
+    ) -> list[tuple[str, Line]]:
+        """The lines of a key; those of this notebook alone where it has some."""
+        shelves = self._all(path)
+        found = [(s.path.name, line) for s in shelves for line in s.of_key(kind, key)]
+        own = self.own() if path is None and len(shelves) > 1 else None
+        return [each for each in found if each[0] == own] or found
+
+    def _all(self, path: Path | None) -> list[Shelf]:
+        paths = cassettes(Path.cwd()) if path is None else [path]
+        return [self._shelves.setdefault(p, Shelf(p)) for p in paths]
 
     def recordings(self, path: Path | None = None) -> list[Recording]:
         """All recorded calls of models, in the order of files and lines."""
-        paths = cassettes(Path.cwd()) if path is None else [path]
         return [
             recording_of(line, shelf.path.name)
-            for shelf in map(self._shelf, paths)
+            for shelf in self._all(path)
             for line in shelf.lines()
             if line.value.get("kind") == "call"
         ]
@@ -127,15 +143,62 @@ class Deck:
         """Whether there is a cassette in the working directory."""
         return bool(cassettes(Path.cwd()))
 
-    def _shelf(self, path: Path) -> Shelf:
-        if path not in self._shelves:
-            self._shelves[path] = Shelf(path)
-        return self._shelves[path]
-
     def miss(self, asked: Json, path: Path | None = None) -> BreadError:
         """The error for a request that has no recording."""
         where = path.name if path is not None else f"{Path.cwd().name}/*{SUFFIX}"
         return miss(asked, self.recordings(path), self.mode, where)
+
+    # -- decisions -------------------------------------------------------------------
+
+    def ask(self, identifier: str, asked: Json) -> None:
+        """Note that a call waits for a person; equal questions are numbered.
+
+        Args:
+            identifier: The question's id, by which it is settled.
+            asked: What is asked.
+        """
+        if self.mode.name not in ("record", "replay"):
+            return
+        with self._gate:
+            key = key_of(asked)
+            self._numbers[key] += 1
+            question = Question(asked=asked, number=self._numbers[key])
+            self._questions[identifier] = question
+
+    def consent(self, identifier: str) -> Consent | None:
+        """The recorded decision about a question, when this is a replay.
+
+        Raises:
+            BreadError: `CASSETTE_BROKEN`.
+        """
+        question = self._questions.get(identifier)
+        if question is None or self.mode.name != "replay":
+            return None
+        found = [consent_of(li, f) for f, li in self._found("decision", question.key)]
+        if not found:
+            return None
+        same = [each for each in found if each.question.number == question.number]
+        return same[0] if same else found[(question.number - 1) % len(found)]
+
+    def leave_to_cell(self, identifier: str) -> None:
+        """A cell of the notebook is about to answer this question."""
+        self._by_cell.add(identifier)
+
+    def settle(self, identifier: str, answer: JsonValue, outcome: Json) -> None:
+        """Record a decision and what came of it, where this is a recording.
+
+        Where nothing names a cassette only scripts have answered, which need none.
+        """
+        question = self._questions.pop(identifier, None)
+        if question is None or self.mode.name != "record" or self.own() is None:
+            return
+        consent = Consent(
+            question=question,
+            answer=answer,
+            by="cell" if identifier in self._by_cell else "person",
+            outcome=outcome,
+        )
+        self.write(consent.line(), question.key, self.target())
 
     # -- recording ---------------------------------------------------------------------
 

@@ -102,6 +102,7 @@ class Shelf:
         self.path = path
         self._stamp: tuple[int, int] | None = None
         self._lines: list[Line] = []
+        self._by_key: dict[tuple[str, str], list[Line]] = {}
 
     def lines(self) -> list[Line]:
         """The lines of the file.
@@ -112,8 +113,21 @@ class Shelf:
         stamp = _stamp(self.path)
         if stamp != self._stamp or stamp is None:
             self._lines = read_lines(self.path)
+            self._by_key = {}
+            for line in self._lines:
+                named = str(line.value.get("kind")), str(line.value.get("key"))
+                self._by_key.setdefault(named, []).append(line)
             self._stamp = stamp
         return self._lines
+
+    def of_key(self, kind: str, key: str) -> list[Line]:
+        """The lines of one kind and key, in their order.
+
+        Raises:
+            BreadError: `CASSETTE_BROKEN`.
+        """
+        self.lines()
+        return self._by_key.get((kind, key), [])
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:

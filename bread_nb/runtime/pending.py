@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from bread_nb.base.effects import Shell, Spawn, effect_words
 from bread_nb.base.ids import new_id, now_ms
 from bread_nb.crumbs import GateDecided, HumanRequired
+from bread_nb.providers.consents import question_of
 from bread_nb.runtime.execute import Wait
 from bread_nb.runtime.scope import Scope
 from bread_nb.stores.records import Call, Checkpoint
@@ -26,7 +27,7 @@ def question(wait: Wait, scope: Scope, handle: str) -> Checkpoint:
     tool, call = wait.tool, wait.call
     human = tool.is_human
     answer = tool.answer.json if human and tool.answer else tool.arguments.json
-    return Checkpoint(
+    checkpoint = Checkpoint(
         id=new_id(),
         run_id=call.run_id,
         session_id=call.session_id,
@@ -47,6 +48,13 @@ def question(wait: Wait, scope: Scope, handle: str) -> Checkpoint:
         lasting=not (wait.ask and wait.ask.always)
         and not isinstance(tool.effect, Shell | Spawn),
     )
+    scope.kit.catalog.deck.ask(
+        checkpoint.id,
+        question_of(
+            scope.agent_id, call.name, call.args, checkpoint.ask, scope.kit.redactor
+        ),
+    )
+    return checkpoint
 
 
 def ask_outcome(call: Call, handle: str, schema: JsonValue) -> Checkpoint:
