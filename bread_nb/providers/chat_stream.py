@@ -14,6 +14,7 @@ from pydantic import JsonValue
 
 from bread_nb.base.wire import dumps
 from bread_nb.messages import Native, StopReason, Usage
+from bread_nb.providers.chat_files import Speech, picture
 from bread_nb.providers.faults import status_fault
 from bread_nb.providers.lines import Halves, count, fields, parse_json
 from bread_nb.providers.model import (
@@ -100,6 +101,7 @@ class ChatParser:
         self._terms: dict[str, JsonValue] = {}
         self._reason: str | None = None
         self._refused = False
+        self._speech = Speech()
 
     def read(self, event: dict[str, JsonValue]) -> list[Delta] | None:
         """The deltas of one chunk."""
@@ -130,6 +132,8 @@ class ChatParser:
         self._end_thinking(deltas)
         if half := self._text.end():
             deltas.append(TextChunk(half))
+        if spoken := self._speech.file():
+            deltas.append(spoken)
         for call in self._calls:
             call.text.append(call.halves.end())
             self._start(call, deltas)
@@ -139,12 +143,7 @@ class ChatParser:
 
     def _stop(self) -> StopReason | None:
         stop = _STOPS.get(self._reason or "")
-        if stop == "end_turn":
-            if self._refused:
-                return "refusal"
-            if self._calls:
-                return "tool_use"
-        return stop
+        return "refusal" if stop == "end_turn" and self._refused else stop
 
     def _delta(self, delta: dict[str, _Json], deltas: list[Delta]) -> None:
         if thought := delta.get("reasoning_content") or delta.get("reasoning"):
@@ -163,8 +162,19 @@ class ChatParser:
         if refusal := delta.get("refusal"):
             self._refused = True
             self._say(refusal, deltas)
+        if "audio" in delta or "images" in delta:
+            self._show(delta, deltas)
         for item in delta.get("tool_calls") or ():
             self._called(item, deltas)
+
+    def _show(self, delta: dict[str, _Json], deltas: list[Delta]) -> None:
+        """Speech and pictures."""
+        if spoken := self._speech.hear(fields(delta.get("audio"))):
+            self._say(spoken, deltas)
+        for block in delta.get("images") or ():
+            if shown := picture(block):
+                self._end_thinking(deltas)
+                deltas.append(shown)
 
     def _blocks(self, blocks: list[dict[str, _Json]], deltas: list[Delta]) -> None:
         """Content as a list of blocks, as Mistral's reasoning models send it."""
@@ -174,6 +184,8 @@ class ChatParser:
                     self._think(piece["text"], deltas)
             elif block["type"] == "text":
                 self._say(block["text"], deltas)
+            elif shown := picture(block):
+                deltas.append(shown)
 
     def _think(self, text: str, deltas: list[Delta]) -> None:
         self._thinking = True

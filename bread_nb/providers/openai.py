@@ -9,45 +9,39 @@ a setting that is null leaves out what would be sent otherwise.
 from __future__ import annotations
 
 import re
-from base64 import b64encode
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 from typing import cast
 
 from pydantic import JsonValue
 
-from bread_nb.base.media import data_uri
-from bread_nb.base.wire import dumps
 from bread_nb.messages import (
-    File,
     Message,
     Native,
-    Part,
     Reasoning,
-    Text,
-    ToolCall,
     ToolResult,
-    ToolSpec,
 )
 from bread_nb.providers.chat_stream import ChatParser, reasoning_back
+from bread_nb.providers.chat_wire import (
+    call_of,
+    choice_of,
+    content_of,
+    format_of,
+    result_of,
+    tool_of,
+    words_of,
+)
 from bread_nb.providers.client import Call, Transport, carrier, exchange
 from bread_nb.providers.encoding import (
-    IMAGES,
-    PDF,
     body,
     empty_request,
     encode,
-    file_words,
-    held,
     keep_encoded,
-    kind_of,
-    readable,
-    result_words,
 )
-from bread_nb.providers.fitting import as_instruction, object_schema, strict
+from bread_nb.providers.hosts import OFFICIAL, Host, host_at
 from bread_nb.providers.keys import access
 from bread_nb.providers.model import Delta, Model, ModelRequest
-from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
+from bread_nb.providers.naming import CallIds, originals
 from bread_nb.providers.pace import CALL_SETTINGS, Waits
 from bread_nb.providers.temperature import Temperature
 
@@ -55,14 +49,9 @@ __all__ = ["OpenAI"]
 
 _URL = "https://api.openai.com/v1"
 _REASONING_MODELS = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d))")
-_AUDIO = {
-    "audio/wav": "wav",
-    "audio/x-wav": "wav",
-    "audio/wave": "wav",
-    "audio/mpeg": "mp3",
-    "audio/mp3": "mp3",
-}
 _OWN_SETTINGS = CALL_SETTINGS | {"system_role", "max_tokens", "stop_sequences"}
+_SEEN: JsonValue = {"role": "assistant", "content": "I see."}
+_GO_ON = encode(_SEEN)
 
 
 class OpenAI:
@@ -112,6 +101,7 @@ class OpenAI:
             agent=request.agent_id,
             client=self._described.client,
         )
+        host = host_at(place.base_url, official=place.official)
         headers = {"content-type": "application/json", "accept": "text/event-stream"}
         if place.key:
             headers["authorization"] = f"Bearer {place.key}"
@@ -119,7 +109,7 @@ class OpenAI:
             service=self._provider,
             url=f"{place.base_url}/chat/completions",
             headers=headers,
-            body=self.encode(request, settings, official=place.official),
+            body=self.encode(request, settings, host=host),
             secrets=place.secrets,
             expose_body=bool(settings.get("expose_error_body")),
         )
@@ -136,72 +126,81 @@ class OpenAI:
         request: ModelRequest,
         settings: Mapping[str, JsonValue],
         *,
-        official: bool = True,
+        host: Host = OFFICIAL,
     ) -> bytes:
         """The body of a request.
 
         Raises:
             BreadError: `INVALID_INPUT` when there is nothing to send.
         """
-        fields: dict[str, JsonValue] = {
-            "model": self._model,
-            "stream": True,
-            "stream_options": {"include_usage": True},
-        }
-        tools = [_tool(tool) for tool in request.tools]
+        fields: dict[str, JsonValue] = {"model": self._model, "stream": True}
+        if not host.tells_usage:
+            fields["stream_options"] = {"include_usage": True}
+        tools = [tool_of(tool) for tool in request.tools]
         if tools:
             fields["tools"] = cast("JsonValue", tools)
-            fields["tool_choice"] = _choice(request.tool_choice)
-        wanted, instruction = _format(request.output_schema)
+            fields["tool_choice"] = choice_of(request.tool_choice)
+        wanted, instruction = format_of(request.output_schema, host)
         fields["response_format"] = wanted
-        fields |= self._settings(settings, official)
+        fields |= self._settings(settings, host)
         system = "\n\n".join(filter(str.strip, (request.system, instruction)))
-        role = settings.get("system_role") or self._system_role(official)
-        said = [
-            kept
-            for message in request.messages
-            if (kept := keep_encoded(message, self._key, request.blobs, self._wire))
-        ]
+        role = settings.get("system_role") or self._system_role(host)
+        said = list(self._said(request, host))
         if not said:
             raise empty_request(self._provider)
         if system:
             said.insert(0, encode({"role": role, "content": system}))
         return body(fields, said)
 
+    def _said(self, request: ModelRequest, host: Host) -> Iterator[bytes]:
+        """The messages, each as objects joined by commas."""
+        key, answered = f"{self._key}{host.name}", True
+        for message in request.messages:
+            kept = keep_encoded(
+                message, key, request.blobs, lambda m, b: self._wire(m, b, host)
+            )
+            if not kept:
+                continue
+            if message.role == "user" and not answered and host.answer_after_tool:
+                yield _GO_ON
+            answered = message.role != "tool"
+            yield kept
+
     def _settings(
-        self, settings: Mapping[str, JsonValue], official: bool
+        self, settings: Mapping[str, JsonValue], host: Host
     ) -> dict[str, JsonValue]:
         out = {k: v for k, v in settings.items() if k not in _OWN_SETTINGS}
-        limit = "max_completion_tokens" if official else "max_tokens"
         if "max_tokens" in settings:
-            out.setdefault(limit, settings["max_tokens"])
+            out.setdefault(host.limit, settings["max_tokens"])
         if "stop_sequences" in settings:
             out.setdefault("stop", settings["stop_sequences"])
         return out
 
-    def _system_role(self, official: bool) -> str:
-        newer = official and _REASONING_MODELS.match(self._model)
+    def _system_role(self, host: Host) -> str:
+        newer = host.official and _REASONING_MODELS.match(self._model)
         return "developer" if newer else "system"
 
     def _wire(
-        self, message: Message, blobs: Mapping[str, bytes]
+        self, message: Message, blobs: Mapping[str, bytes], host: Host
     ) -> Iterator[JsonValue]:
         """A message as the messages it is here; none when it says nothing."""
         if message.role == "tool":
             for part in message.parts:
                 if isinstance(part, ToolResult):
-                    yield _result(part)
+                    yield result_of(part, host)
             if message.files:
+                if host.answer_after_tool:
+                    yield _SEEN
                 # A result is text; what a tool shows, the user shows.
-                yield {"role": "user", "content": _content(message.files, blobs)}
+                yield {"role": "user", "content": content_of(message.files, blobs)}
         elif message.role == "assistant":
-            yield from self._answer(message)
-        elif content := _content(message.parts, blobs):
+            yield from self._answer(message, host)
+        elif content := content_of(message.parts, blobs):
             yield {"role": "user", "content": content}
 
-    def _answer(self, message: Message) -> Iterator[JsonValue]:
-        words = _words(message)
-        calls = [_call(call) for call in message.calls]
+    def _answer(self, message: Message, host: Host) -> Iterator[JsonValue]:
+        words = words_of(message)
+        calls = [call_of(call, host) for call in message.calls]
         if not words and not calls:
             return
         said: dict[str, JsonValue] = {"role": "assistant", "content": words or None}
@@ -215,98 +214,3 @@ class OpenAI:
 
     def _own(self, native: Native) -> bool:
         return (native.provider, native.model) == (self._provider, self._model)
-
-
-def _words(message: Message) -> str:
-    pieces = [
-        part.text if isinstance(part, Text) else file_words(part)
-        for part in message.parts
-        if isinstance(part, Text | File)
-    ]
-    text = "".join(pieces)
-    return text if text.strip() else ""
-
-
-def _content(parts: Iterable[Part], blobs: Mapping[str, bytes]) -> JsonValue:
-    """What the user said and showed: text where it is nothing else, for all hosts."""
-    shown: list[dict[str, JsonValue]] = []
-    for part in parts:
-        if isinstance(part, Text):
-            shown.append({"type": "text", "text": part.text})
-        elif isinstance(part, File):
-            shown.append(_file(part, held(part, blobs)))
-    if all(each["type"] == "text" for each in shown):
-        text = "".join(str(each["text"]) for each in shown)
-        return text if text.strip() else ""
-    said = [each for each in shown if str(each.get("text", "x")).strip()]
-    return cast("JsonValue", said)
-
-
-def _file(file: File, data: bytes | None) -> dict[str, JsonValue]:
-    kind = kind_of(file)
-    if data is None:
-        return {"type": "text", "text": file_words(file)}
-    if kind in IMAGES:
-        return {"type": "image_url", "image_url": {"url": data_uri(data, kind)}}
-    if kind in _AUDIO:
-        heard: JsonValue = {
-            "data": b64encode(data).decode(),
-            "format": _AUDIO[kind],
-        }
-        return {"type": "input_audio", "input_audio": heard}
-    if kind == PDF:
-        named: JsonValue = {
-            "filename": file.name or "file.pdf",
-            "file_data": data_uri(data, kind),
-        }
-        return {"type": "file", "file": named}
-    return {"type": "text", "text": readable(file, data)}
-
-
-def _call(call: ToolCall) -> JsonValue:
-    arguments = dumps(call.args)
-    return {
-        "id": wire_id(call.id),
-        "type": "function",
-        "function": {"name": wire_name(call.name), "arguments": arguments},
-    }
-
-
-def _result(result: ToolResult) -> JsonValue:
-    words = result_words(result)
-    if result.failed and not words.lower().startswith("error"):
-        words = f"Error: {words}"
-    return {
-        "role": "tool",
-        "tool_call_id": wire_id(result.call_id),
-        "content": words,
-    }
-
-
-def _tool(tool: ToolSpec) -> JsonValue:
-    return {
-        "type": "function",
-        "function": {
-            "name": wire_name(tool.name),
-            "description": tool.description,
-            "parameters": object_schema(tool.parameters),
-        },
-    }
-
-
-def _choice(choice: str | None) -> JsonValue:
-    if choice is None or choice == "required":
-        return choice
-    return {"type": "function", "function": {"name": wire_name(choice)}}
-
-
-def _format(schema: dict[str, JsonValue] | None) -> tuple[JsonValue, str]:
-    """The response format for an answer of this schema, and words to add to it."""
-    if schema is None:
-        return None, ""
-    closed = strict(schema, all_required=True)
-    if closed is not None:
-        named = {"name": "answer", "strict": True, "schema": closed}
-        return {"type": "json_schema", "json_schema": cast("JsonValue", named)}, ""
-    loose = {"type": "json_object"} if schema.get("type") == "object" else None
-    return cast("JsonValue", loose), as_instruction(schema)

@@ -30,6 +30,7 @@ from bread_nb.messages import (
     assistant,
     user,
 )
+from bread_nb.providers.hosts import COMMON, OFFICIAL, Host
 from bread_nb.providers.model import (
     CallEnd,
     CallFragment,
@@ -188,7 +189,7 @@ async def test_calls_at_one_index_with_ids_of_their_own_are_two_calls():
         )
     )
     assert calls_of(deltas) == [("a", "weigh", '{"x":1}'), ("b", "bell", "{}")]
-    assert end_of(deltas).stop_reason == "tool_use"
+    assert end_of(deltas).stop_reason == "end_turn"
 
 
 async def test_calls_without_index_or_id_are_told_apart_by_their_names():
@@ -438,19 +439,19 @@ async def test_an_answer_of_a_schema_is_strict_only_where_the_schema_allows(
 
 
 @pytest.mark.parametrize(
-    ("model", "official", "role", "limit"),
+    ("model", "host", "role", "limit"),
     [
-        ("gpt-4o", True, "system", "max_completion_tokens"),
-        ("o3-mini", True, "developer", "max_completion_tokens"),
-        ("gpt-5.5", True, "developer", "max_completion_tokens"),
-        ("o3-mini", False, "system", "max_tokens"),
+        ("gpt-4o", OFFICIAL, "system", "max_completion_tokens"),
+        ("o3-mini", OFFICIAL, "developer", "max_completion_tokens"),
+        ("gpt-5.5", OFFICIAL, "developer", "max_completion_tokens"),
+        ("o3-mini", COMMON, "system", "max_tokens"),
     ],
 )
 def test_the_names_of_role_and_limit_are_the_hosts(
-    model: str, official: bool, role: str, limit: str
+    model: str, host: Host, role: str, limit: str
 ):
     request = ModelRequest(model="", system="Bake.", messages=(user("x"),))
-    body = OpenAI(model).encode(request, {"max_tokens": 9}, official=official).decode()
+    body = OpenAI(model).encode(request, {"max_tokens": 9}, host=host).decode()
     assert f'"role":"{role}","content":"Bake."' in body
     assert f'"{limit}":9' in body
 
