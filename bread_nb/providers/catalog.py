@@ -157,7 +157,8 @@ class Named:
             if inspect.isawaitable(made):
                 made = await made
         if self._made is None:
-            self._made = self._looked_up(_checked(made, self.name))
+            found = self._looked_up(_checked(made, self.name))
+            self._made = _with_tools(found) if _in_json(self.described) else found
         return self._made
 
     async def _first(self, request: ModelRequest) -> AsyncIterator[Delta]:
@@ -202,7 +203,21 @@ class Named:
         make = cast(
             "Callable[[Model], ChatModel]", getattr(import_module(module), name)
         )
-        return make(self.described)
+        described = self.described
+        if _in_json(described):
+            rest = {k: v for k, v in described.settings.items() if k != "tools"}
+            described = replace(described, settings=rest)
+        return make(described)
+
+
+def _in_json(described: Model) -> bool:
+    """Whether the model has no tools of its own and calls them in JSON."""
+    return described.settings.get("tools") == "json"
+
+
+def _with_tools(model: ChatModel) -> ChatModel:
+    module = import_module("bread_nb.providers.json_tools")
+    return cast("Callable[[ChatModel], ChatModel]", module.JsonTools)(model)
 
 
 class _Lookup:
