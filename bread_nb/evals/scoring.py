@@ -7,7 +7,7 @@ whole suite.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Final, cast
 
@@ -73,6 +73,10 @@ class Attempt:
     def answer(self) -> str:
         """The output as text: itself, or compact JSON."""
         return as_text(self.output)
+
+    def asking(self, ask: Ask) -> Attempt:
+        """The same attempt with another way to ask judges."""
+        return replace(self, ask=ask)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

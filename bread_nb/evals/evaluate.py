@@ -1,0 +1,327 @@
+"""Evaluating: every case run and scored, so many at once, in the order of the suite.
+
+Each row is kept as it comes. What was interrupted goes on where it was; what is paid
+for is not paid for twice. A budget ends it before the next row begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from pydantic import JsonValue
+
+from bread_nb.base.ids import monotonic
+from bread_nb.errors import BreadError, Halt
+from bread_nb.evals.attempts import Attempts, Eater
+from bread_nb.evals.case import Suite
+from bread_nb.evals.report import Report, SuiteReport
+from bread_nb.evals.scoring import Attempt, Scorer, Verdict
+from bread_nb.evals.sheet import EvalRow, Item, Sheet, items_of, open_sheet
+from bread_nb.runtime.agent import Agent, ModelSource
+from bread_nb.stores.records import Definition
+from bread_nb.tools.tool import Tool
+
+__all__ = ["Options", "Progress", "evaluate"]
+
+_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How suites are evaluated.
+
+    Args:
+        model: The model to run the agents with.
+        concurrency: How many cases run at once.
+        budget: The most it may cost in US dollars, judges included.
+        watch: Called after each row, and at the beginning and the end.
+    """
+
+    model: ModelSource | None = None
+    concurrency: int = _AT_ONCE
+    budget: float | None = None
+    watch: Callable[[Progress], None] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How far an evaluation has come.
+
+    Args:
+        name: What is evaluated.
+        total: Rows in all.
+        done: Rows that are there.
+        passed: Those that passed.
+        failed: Those that did not.
+        broken: Those that say nothing, because a run or a scorer failed.
+        cost: US dollars so far.
+        unpriced: Rows whose cost is not known.
+        seconds: Seconds since it began.
+        rest: Seconds that it will take yet, if it goes on like this; None at first.
+        ended: Whether it is over.
+    """
+
+    name: str
+    total: int
+    done: int = 0
+    passed: int = 0
+    failed: int = 0
+    broken: int = 0
+    cost: float = 0.0
+    unpriced: int = 0
+    seconds: float = 0.0
+    rest: float | None = None
+    ended: bool = False
+
+
+@dataclass(slots=True)
+class _Book:
+    """One suite, its sheet and its attempts."""
+
+    suite: Suite
+    sheet: Sheet
+    attempts: Attempts
+    items: list[Item]
+
+
+async def evaluate(
+    bread: Eater,
+    suites: Sequence[Suite],
+    definition: Callable[[str], Definition | None],
+    options: Options,
+) -> Report:
+    """Evaluate suites; the rows come in their order, whatever came first.
+
+    Args:
+        bread: Who runs the agents.
+        suites: What is evaluated.
+        definition: The files of an agent's folder as they are now.
+        options: How.
+
+    Raises:
+        BreadError: `AGENT_NOT_FOUND`, `AGENT_BROKEN` or what the store says.
+    """
+    books = [await _open(bread, suite, definition, options) for suite in suites]
+    work = _Work(books, options)
+    await work.through()
+    return Report(
+        suites=tuple(
+            SuiteReport(
+                name=book.suite.name,
+                kind=book.suite.kind,
+                agent=book.suite.agent_id,
+                model=_model_name(book.attempts),
+                rows=tuple(book.sheet.rows[n] for n in sorted(book.sheet.rows)),
+                expected=len(book.items),
+                stopped=work.stopped,
+            )
+            for book in books
+        )
+    )
+
+
+async def _open(
+    bread: Eater,
+    suite: Suite,
+    definition: Callable[[str], Definition | None],
+    options: Options,
+) -> _Book:
+    attempts = Attempts(bread, suite, options.model)
+    given = isinstance(suite.agent, Agent)
+    files = None if given else definition(suite.agent_id)
+    identity: JsonValue = files.id if files else _described(attempts.agent)
+    sheet = await open_sheet(
+        bread.store, suite, [suite.agent_id, identity, _model_name(attempts)]
+    )
+    attempts.looked_up = sheet.went_on
+    return _Book(suite, sheet, attempts, items_of(suite))
+
+
+def _described(agent: Agent) -> JsonValue:
+    tools = [entry.leaf for entry in agent.tools if isinstance(entry, Tool)]
+    return [agent.prompt, cast("JsonValue", tools), agent.steps]
+
+
+def _model_name(attempts: Attempts) -> str:
+    model = attempts.model or attempts.suite.model or attempts.agent.model
+    return model if isinstance(model, str) else model.name
+
+
+class _Work:
+    """The rows still to be made, taken by so many workers."""
+
+    def __init__(self, books: Sequence[_Book], options: Options) -> None:
+        self._books = books
+        self._options = options
+        self._began = monotonic()
+        self._before = sum(len(book.sheet.rows) for book in books)
+        self._left = self._missing()
+        self._at_work = 0
+        self._progress = _counted(books)
+        self.stopped: str | None = None
+
+    def _missing(self) -> Iterator[tuple[_Book, Item]]:
+        for book in self._books:
+            for item in book.items:
+                if item.number not in book.sheet.rows:
+                    yield book, item
+
+    async def through(self) -> None:
+        """Make every row that the budget allows."""
+        self._tell()
+        workers = max(1, self._options.concurrency)
+        missing = self._progress.total - self._progress.done
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(workers, missing)):
+                    group.create_task(self._worker())
+        except BaseExceptionGroup as several:
+            raise _first(several) from None
+        for book in self._books:
+            if len(book.sheet.rows) == len(book.items):
+                await book.sheet.complete()
+        self._progress = replace(self._progress, ended=True)
+        self._tell()
+
+    async def _worker(self) -> None:
+        while self._may_begin() and (taken := next(self._left, None)) is not None:
+            book, item = taken
+            self._at_work += 1
+            try:
+                row = await _row(book, item)
+            finally:
+                self._at_work -= 1
+            if row is None:
+                continue
+            await book.sheet.keep(item, row)
+            self._progress = _with(self._progress, row)
+            self._tell()
+
+    def _may_begin(self) -> bool:
+        """Whether the budget has room for one more row beside those at work."""
+        budget = self._options.budget
+        if budget is None or self.stopped is not None:
+            return self.stopped is None
+        now = self._progress
+        usual = now.cost / now.done if now.done else 0.0
+        if now.unpriced:
+            self.stopped = "budget.unpriced"
+        elif now.cost + usual * (self._at_work + 1) > budget:
+            self.stopped = "budget"
+        return self.stopped is None
+
+    def _tell(self) -> None:
+        if self._options.watch is None:
+            return
+        seconds = monotonic() - self._began
+        made = self._progress.done - self._before
+        left = self._progress.total - self._progress.done
+        rest = seconds / made * left if made else None
+        self._progress = replace(self._progress, seconds=seconds, rest=rest)
+        self._options.watch(self._progress)
+
+
+async def _row(book: _Book, item: Item) -> EvalRow | None:
+    """The row of an item; None when another process has it in hands."""
+    session = book.sheet.session(item)
+    try:
+        attempt, spent, handle = await book.attempts.attempt(item, session)
+    except BreadError as error:
+        if error.code in ("SESSION_BUSY", "RUN_LOST"):
+            return None
+        if error.code == "RUN_CANCELLED":
+            raise
+        words = " ".join(line.strip() for line in error.lines()[:2])
+        return EvalRow(
+            case=item.case.name, repeat=item.repeat, status="error", error=words
+        )
+    verdicts: list[Verdict] = []
+    if attempt.status != "failed":
+        scorers = book.suite.scorers_of(item.case)
+        verdicts = [await _scored(scorer, attempt) for scorer in scorers]
+    row = _weighed(attempt, verdicts, _trouble(attempt, book.suite))
+    known = attempt.cost is not None and spent.cost is not None
+    return replace(
+        row,
+        repeat=item.repeat,
+        cost=(attempt.cost or 0.0) + (spent.cost or 0.0) if known else None,
+        tokens=attempt.usage.total + spent.tokens,
+        run=handle,
+        tags=tuple(item.case.tags),
+    )
+
+
+async def _scored(scorer: Scorer, attempt: Attempt) -> Verdict:
+    try:
+        return await scorer.score(attempt)
+    except Halt as halt:
+        return Verdict(scorer=scorer.name, passed=False, why=str(halt), broken=True)
+
+
+def _trouble(attempt: Attempt, suite: Suite) -> str | None:
+    """Why the run itself is no answer, if it is none."""
+    if attempt.status == "failed":
+        return attempt.error or "the run failed"
+    if attempt.status == "finished" or suite.kind != "functional":
+        return None
+    if attempt.status == "waiting":
+        return "it waits for a person; Case(decisions={...}) answers"
+    return f"it was stopped: {attempt.reason or 'stopped'}"
+
+
+def _weighed(
+    attempt: Attempt, verdicts: Sequence[Verdict], trouble: str | None
+) -> EvalRow:
+    """The row of an attempt, as far as its scorers decide it."""
+    scores = [v.score for v in verdicts if v.score is not None]
+    score = sum(scores) / len(scores) if scores else float(trouble is None)
+    if attempt.status == "failed":
+        status, score = "error", 0.0
+    elif any(verdict.broken for verdict in verdicts):
+        status = "broken"
+    elif trouble is None and all(verdict.passed for verdict in verdicts):
+        status = "passed"
+    else:
+        status = "failed"
+    return EvalRow(
+        case=attempt.name,
+        status=status,
+        score=score,
+        verdicts=tuple(verdicts),
+        answer=attempt.answer if attempt.status == "finished" else attempt.text,
+        error=trouble,
+        turns=attempt.turns,
+        ms=attempt.duration_ms,
+    )
+
+
+def _counted(books: Sequence[_Book]) -> Progress:
+    names = ", ".join(book.suite.name for book in books)
+    progress = Progress(name=names, total=sum(len(book.items) for book in books))
+    for book in books:
+        for row in book.sheet.rows.values():
+            progress = _with(progress, row)
+    return progress
+
+
+def _with(progress: Progress, row: EvalRow) -> Progress:
+    return replace(
+        progress,
+        done=progress.done + 1,
+        passed=progress.passed + (row.status == "passed"),
+        failed=progress.failed + (row.status == "failed"),
+        broken=progress.broken + (row.status in ("broken", "error")),
+        cost=progress.cost + (row.cost or 0.0),
+        unpriced=progress.unpriced + (row.cost is None),
+    )
+
+
+def _first(several: BaseExceptionGroup[BaseException]) -> BaseException:
+    error = several.exceptions[0]
+    while isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        error = group.exceptions[0]
+    return error

@@ -1,0 +1,147 @@
+"""Reports as text, markdown and HTML: the same for the same rows, without times or ids.
+
+The HTML uses only what notebooks show of files nobody has trusted yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bread_nb.evals.comparison import Comparison
+    from bread_nb.evals.report import Report, SuiteReport
+    from bread_nb.evals.sheet import EvalRow
+
+__all__ = ["bundle", "compared", "headline"]
+
+_MOST_ROWS = 200
+_WIDTH = 160
+_MARKS = {"passed": "✓", "failed": "✗", "error": "!", "broken": "?"}
+
+
+def bundle(report: Report) -> dict[str, str]:
+    """A report in the three forms a notebook keeps."""
+    plain: list[str] = []
+    markdown: list[str] = []
+    html: list[str] = []
+    for suite in report.suites:
+        head, table = headline(suite), _table(suite)
+        plain += [head, *_aligned(table), ""]
+        markdown += [f"**{_md(head)}**", "", *_md_table(table), ""]
+        html += [f"<p><strong>{escape(head)}</strong></p>", *_html_table(table)]
+    return _kept(plain, markdown, html)
+
+
+def compared(comparison: Comparison) -> dict[str, str]:
+    """A comparison in the three forms a notebook keeps."""
+    table = [["case", "before", "now"]]
+    for name, (was, now) in comparison.cases.items():
+        if was != now:
+            table.append([name, _share(was), _share(now)])
+    head = comparison.note
+    rates = [["", *(f"{r.passed} of {r.expected}" for r in _both(comparison))]]
+    rows = [*table[:1], *rates, *table[1 : _MOST_ROWS + 1]]
+    return _kept(
+        [head, *_aligned(rows), ""],
+        [f"**{_md(head)}**", "", *_md_table(rows), ""],
+        [f"<p><strong>{escape(head)}</strong></p>", *_html_table(rows)],
+    )
+
+
+def headline(suite: SuiteReport) -> str:
+    """A suite in one line: what passed, how sure that is, what it cost."""
+    low, high = suite.interval
+    parts = [
+        f"{suite.name}: {suite.passed} of {suite.expected} passed "
+        f"({suite.pass_rate:.0%}, 95 % interval {low:.0%} to {high:.0%})"
+    ]
+    for status, word in (("error", "error"), ("broken", "broken")):
+        if number := suite.count(status):
+            parts.append(f"{number} {word}")
+    if suite.missing:
+        why = f", stopped by its {suite.stopped}" if suite.stopped else ""
+        parts.append(f"{suite.missing} missing{why}")
+    if any(len(rows) > 1 for rows in suite.by_case.values()):
+        parts.append(f"pass@1 {suite.pass_at(1):.0%}")
+        most = max(len(rows) for rows in suite.by_case.values())
+        parts.append(f"pass@{most} {suite.pass_at(most):.0%}")
+    parts.append(suite.model)
+    if (cost := suite.cost) is not None:
+        parts.append("no charge" if cost == 0 else f"${cost:.4f}")
+    return " · ".join(parts)
+
+
+def _table(suite: SuiteReport) -> list[list[str]]:
+    """Failures first when there are too many rows to show them all."""
+    rows: Sequence[EvalRow] = suite.rows
+    left = len(rows) - _MOST_ROWS
+    if left > 0:
+        ordered = sorted(range(len(rows)), key=lambda i: (rows[i].passed, i))
+        rows = [rows[i] for i in sorted(ordered[:_MOST_ROWS])]
+    several = any(row.repeat > 1 for row in rows)
+    table = [["", "case", "score", "answer", "why"]]
+    for row in rows:
+        name = f"{row.case} #{row.repeat}" if several else row.case
+        mark = _MARKS[row.status]
+        table.append(
+            [mark, name, f"{row.score:.2f}", _line(row.answer), _line(row.why)]
+        )
+    if left > 0:
+        table.append(["", f"{left} more", "", "", ""])
+    return table
+
+
+def _both(comparison: Comparison) -> tuple[Report, Report]:
+    return comparison.before, comparison.now
+
+
+def _share(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
+
+
+def _line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
+
+
+def _aligned(table: Sequence[Sequence[str]]) -> Iterable[str]:
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def _md_table(table: Sequence[Sequence[str]]) -> Iterable[str]:
+    head, *rows = table
+    yield f"| {' | '.join(map(_md, head))} |"
+    yield f"|{'---|' * len(head)}"
+    for row in rows:
+        yield f"| {' | '.join(map(_md, row))} |"
+
+
+def _md(text: str) -> str:
+    for sign in "\\`*_[]<>|":
+        text = text.replace(sign, f"\\{sign}")
+    return text
+
+
+def _html_table(table: Sequence[Sequence[str]]) -> Iterable[str]:
+    head, *rows = table
+    yield "<table>"
+    yield f"<thead><tr>{''.join(f'<th>{escape(c)}</th>' for c in head)}</tr></thead>"
+    yield "<tbody>"
+    for row in rows:
+        yield f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in row)}</tr>"
+    yield "</tbody></table>"
+
+
+def _kept(
+    plain: Sequence[str], markdown: Sequence[str], html: Sequence[str]
+) -> dict[str, str]:
+    return {
+        "text/plain": "\n".join(plain).rstrip(),
+        "text/markdown": "\n".join(markdown).rstrip(),
+        "text/html": "\n".join(html).rstrip(),
+    }
