@@ -37,6 +37,8 @@ Json = dict[str, JsonValue]
 class Deck:
     """What is played and recorded in one process.
 
+    `played` and `recorded` are the runs for which a model's answer was.
+
     Args:
         anew: Whether a cassette is begun anew by the first thing recorded into it, as
             in a kernel. Otherwise what is recorded takes the place of the older
@@ -61,6 +63,8 @@ class Deck:
         self._questions: dict[str, Question] = {}
         self._numbers: Counter[str] = Counter()
         self._by_cell: set[str] = set()
+        self.played: set[str] = set()
+        self.recorded: set[str] = set()
 
     # -- the mode ----------------------------------------------------------------------
 
@@ -150,6 +154,11 @@ class Deck:
 
     # -- decisions -------------------------------------------------------------------
 
+    @property
+    def heeds(self) -> bool:
+        """Whether decisions are recorded or replayed now."""
+        return self.mode.name in ("record", "replay")
+
     def ask(self, identifier: str, asked: Json) -> None:
         """Note that a call waits for a person; equal questions are numbered.
 
@@ -157,8 +166,6 @@ class Deck:
             identifier: The question's id, by which it is settled.
             asked: What is asked.
         """
-        if self.mode.name not in ("record", "replay"):
-            return
         with self._gate:
             key = key_of(asked)
             self._numbers[key] += 1

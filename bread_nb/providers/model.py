@@ -59,6 +59,7 @@ class ModelRequest:
         blobs: The bytes of files in the messages, by uri; a file that is not among
             them is sent as its name.
         agent_id: Who asks; for scripts and recordings.
+        run_id: For which run it asks.
         attempt: The number of this try of the turn, from 1.
         fault: Told of what a callback raised, and whose it is; logged when None.
     """
@@ -72,6 +73,7 @@ class ModelRequest:
     tool_choice: str | None = None
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes], repr=False)
     agent_id: str = ""
+    run_id: str = field(default="", compare=False)
     attempt: int = 1
     fault: Callable[[BaseException, str], None] | None = field(
         default=None, repr=False, compare=False

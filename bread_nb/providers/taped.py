@@ -83,6 +83,7 @@ class Taped(Wrapper):
                 asked = self._asked(request)
                 found = self.deck.find(key_of(asked), self.path)
                 if found is not None:
+                    self.deck.played.add(request.run_id)
                     return _play(found)
                 if mode == "auto":
                     return self.inner.stream(request)
@@ -152,6 +153,7 @@ class Taped(Wrapper):
             key=key_of(asked), model=self.name, asked=asked, answer=answer
         )
         self.deck.keep(recording, self.path)
+        self.deck.recorded.add(request.run_id)
 
 
 def through(

@@ -79,6 +79,7 @@ async def _attempt(drive: Drive, toolbox: Toolbox, number: int) -> Turn:
         output_schema=wanted_schema(drive.agent),
         blobs=await drive.attachments.of(drive.history, drive.scope.kit.blob_store),
         agent_id=drive.scope.agent_id,
+        run_id=drive.scope.run_id,
         attempt=number,
         fault=drive.scope.kit.fault,
     )

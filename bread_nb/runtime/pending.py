@@ -48,12 +48,11 @@ def question(wait: Wait, scope: Scope, handle: str) -> Checkpoint:
         lasting=not (wait.ask and wait.ask.always)
         and not isinstance(tool.effect, Shell | Spawn),
     )
-    scope.kit.catalog.deck.ask(
-        checkpoint.id,
-        question_of(
-            scope.agent_id, call.name, call.args, checkpoint.ask, scope.kit.redactor
-        ),
-    )
+    deck, masks = scope.kit.catalog.deck, scope.kit.redactor
+    if deck.heeds:
+        kind = checkpoint.ask
+        asked = question_of(scope.agent_id, call.name, call.args, kind, masks)
+        deck.ask(checkpoint.id, asked)
     return checkpoint
 
 
