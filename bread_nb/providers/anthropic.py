@@ -47,7 +47,7 @@ from bread_nb.providers.lines import count, fields
 from bread_nb.providers.messages_stream import MessagesParser
 from bread_nb.providers.model import Delta, Model, ModelRequest
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import CALL_SETTINGS, Waits
+from bread_nb.providers.pace import CALL_SETTINGS, Waits, merged
 from bread_nb.providers.temperature import Temperature
 
 __all__ = ["Anthropic"]
@@ -92,7 +92,7 @@ class Anthropic:
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Ask, and stream the answer."""
-        settings = {**self._described.settings, **request.settings}
+        settings = merged(self._described.settings, request.settings)
         return self._temperature.stream(settings, partial(self._ask, request))
 
     def _ask(

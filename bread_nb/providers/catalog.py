@@ -29,6 +29,7 @@ from bread_nb.providers.model import (
     Wrapper,
     split_name,
 )
+from bread_nb.providers.pace import merged
 from bread_nb.providers.rates import Rates
 from bread_nb.providers.taped import is_script, through
 
@@ -183,7 +184,7 @@ class Named:
         if not self.described.settings or self._factory() is None:
             return request
         return replace(
-            request, settings={**self.described.settings, **request.settings}
+            request, settings=merged(self.described.settings, request.settings)
         )
 
     def _factory(self) -> Factory | None:

@@ -49,7 +49,7 @@ from bread_nb.providers.keys import access
 from bread_nb.providers.lines import fields
 from bread_nb.providers.model import Delta, Model, ModelRequest
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import CALL_SETTINGS, Waits
+from bread_nb.providers.pace import CALL_SETTINGS, Waits, merged
 from bread_nb.providers.temperature import Temperature
 
 __all__ = ["Gemini"]
@@ -99,7 +99,7 @@ class Gemini:
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Ask, and stream the answer."""
-        settings = {**self._described.settings, **request.settings}
+        settings = merged(self._described.settings, request.settings)
         return self._temperature.stream(settings, partial(self._ask, request))
 
     def _ask(

@@ -59,7 +59,7 @@ from bread_nb.providers.model import (
     UsageReport,
 )
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import CALL_SETTINGS, Waits
+from bread_nb.providers.pace import CALL_SETTINGS, Waits, merged
 from bread_nb.providers.temperature import Temperature
 
 __all__ = ["Ollama", "OllamaParser"]
@@ -104,7 +104,7 @@ class Ollama:
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Ask, and stream the answer."""
-        settings = {**self._described.settings, **request.settings}
+        settings = merged(self._described.settings, request.settings)
         return self._temperature.stream(settings, partial(self._ask, request))
 
     def _ask(

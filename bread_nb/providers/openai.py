@@ -42,7 +42,7 @@ from bread_nb.providers.hosts import OFFICIAL, Host, host_at
 from bread_nb.providers.keys import access
 from bread_nb.providers.model import Delta, Model, ModelRequest
 from bread_nb.providers.naming import CallIds, originals
-from bread_nb.providers.pace import CALL_SETTINGS, Waits
+from bread_nb.providers.pace import CALL_SETTINGS, Waits, merged
 from bread_nb.providers.temperature import Temperature
 
 __all__ = ["OpenAI"]
@@ -87,7 +87,7 @@ class OpenAI:
 
     def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
         """Ask, and stream the answer."""
-        settings = {**self._described.settings, **request.settings}
+        settings = merged(self._described.settings, request.settings)
         return self._temperature.stream(settings, partial(self._ask, request))
 
     def _ask(

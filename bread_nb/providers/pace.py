@@ -19,10 +19,11 @@ from bread_nb import errors
 from bread_nb.base.ids import monotonic
 from bread_nb.errors import BreadError
 
-__all__ = ["CALL_SETTINGS", "PACE_SETTINGS", "Pace", "Waits"]
+__all__ = ["CALL_SETTINGS", "PACE_SETTINGS", "Pace", "Waits", "merged"]
 
 T = TypeVar("T")
 
+_FOR_EVER = 1e12
 PACE_SETTINGS = frozenset({"first_event_timeout", "idle_timeout", "deadline"})
 # The settings that say how a service is asked, and are not sent to it.
 CALL_SETTINGS = PACE_SETTINGS | {"expose_error_body"}
@@ -51,6 +52,16 @@ class Waits:
         )
 
 
+def merged(
+    model: Mapping[str, JsonValue], call: Mapping[str, JsonValue]
+) -> Mapping[str, JsonValue]:
+    """The settings of a call over those of its model; a wait that is null inherits."""
+    if not call:
+        return model
+    inherited = {name for name in PACE_SETTINGS if call.get(name) is None}
+    return {**model, **{k: v for k, v in call.items() if k not in inherited}}
+
+
 def _seconds(settings: Mapping[str, JsonValue], name: str, default: float) -> float:
     value = settings.get(name)
     if value is None:
@@ -62,14 +73,15 @@ def _seconds(settings: Mapping[str, JsonValue], name: str, default: float) -> fl
             why="it is a number of seconds; 0 is off.",
             do=f"Model(..., settings={{{name!r}: 60}})",
         )
-    return float(value) or math.inf
+    return float(value) if 0 < value < _FOR_EVER else math.inf
 
 
 class Pace:
     """The clock of one answer, until `close` or a wait that fails.
 
     One timer watches all waits of the answer. It is set again when it rings too early
-    or would ring too late, not at each wait.
+    or would ring too late, not at each wait. Silence counts only while it is waited
+    for: a reader that takes its time, or holds up the loop, has not made it.
     """
 
     def __init__(self, waits: Waits, host: str) -> None:
@@ -77,6 +89,7 @@ class Pace:
         self._host = host
         start = monotonic()
         self._end = start + waits.deadline
+        self._left = start
         self._idle = waits.first_event
         self._limit = start + waits.first_event
         self._due = math.inf
@@ -87,7 +100,7 @@ class Pace:
     def event(self) -> None:
         """An event came; the wait for the next one begins."""
         self._idle = self._waits.idle
-        self._limit = monotonic() + self._idle
+        self._limit = self._left + self._idle
 
     def close(self) -> None:
         """Nothing is waited for any more."""
@@ -104,6 +117,7 @@ class Pace:
         task = self._waiting = asyncio.current_task()
         assert task is not None
         before = task.cancelling()
+        self._limit += monotonic() - self._left
         if self._timer is None or self._limit < self._due:
             self._set()
         try:
@@ -115,6 +129,7 @@ class Pace:
                 raise
         finally:
             self._waiting = None
+            self._left = monotonic()
         raise self._tripped(min(self._limit, self._end))
 
     def _set(self) -> None:
@@ -128,6 +143,15 @@ class Pace:
 
     def _ring(self) -> None:
         self._timer = None
+        if self._waiting is None:
+            return
+        if monotonic() < min(self._limit, self._end):
+            self._set()
+        else:
+            # What came while the loop was held up is still to be read.
+            asyncio.get_running_loop().call_soon(self._give_up)
+
+    def _give_up(self) -> None:
         if self._waiting is None:
             return
         if monotonic() < min(self._limit, self._end):
