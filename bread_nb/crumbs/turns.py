@@ -229,7 +229,9 @@ class ModelUsed(Crumb):
     """One model call ended.
 
     `cost` is unknown when None, never 0 by default; with `partial` it may have been
-    more. `kind` is `turn`, or `cut` for a try that gave no answer. With
+    more. `kind` is `turn`, `cut` for a try that gave no answer, or `session` for the
+    end of several turns that a program made by itself: their cost, and the tokens they
+    did not tell. With
     `temperature_dropped` the service refused the temperature and answered without it.
     """
 

@@ -41,6 +41,7 @@ Factories: TypeAlias = Mapping[str, Factory]
 
 _BUILT_IN = {
     "anthropic": ("bread_nb.providers.anthropic", "Anthropic"),
+    "clipipe": ("bread_nb.providers.clipipe", "from_description"),
     "gemini": ("bread_nb.providers.gemini", "Gemini"),
     "local": ("bread_nb.providers.local", "Local"),
     "ollama": ("bread_nb.providers.ollama", "Ollama"),
@@ -48,7 +49,6 @@ _BUILT_IN = {
     "responses": ("bread_nb.providers.responses", "Responses"),
     "scripted": ("bread_nb.providers.scripted", "from_description"),
 }
-_LATER = frozenset({"clipipe"})
 _FREE = frozenset({"local", "scripted", "ollama"})
 
 
@@ -351,15 +351,6 @@ def _only_a_name(provider: str) -> BreadError:
 
 
 def _unknown(provider: str, known: list[str]) -> BreadError:
-    if provider in _LATER:
-        return BreadError(
-            f"The provider {provider} is not available yet.",
-            code="NOT_AVAILABLE",
-            why=f"this version has {', '.join(known)}.",
-            do="a host that speaks like OpenAI works today: "
-            'Model("openai:MODEL", base_url="http://…/v1")',
-            context={"provider": provider},
-        )
     near = closest(provider, known)
     return BreadError(
         f"There is no provider {provider!r}.",

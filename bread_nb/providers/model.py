@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from bread_nb.errors import BreadError
 from bread_nb.messages import Message, Native, Price, StopReason, ToolSpec, Usage
+from bread_nb.providers.keep import Keep
 from bread_nb.providers.rates import Rates
 from bread_nb.providers.sdk import check_client
 
@@ -33,6 +34,7 @@ __all__ = [
     "ReasoningChunk",
     "ReasoningEnd",
     "Restart",
+    "SessionReport",
     "TextChunk",
     "UsageReport",
     "Wrapper",
@@ -62,6 +64,8 @@ class ModelRequest:
         run_id: For which run it asks.
         attempt: The number of this try of the turn, from 1.
         fault: Told of what a callback raised, and whose it is; logged when None.
+        keep: Where a model that owns its cycle keeps its session between turns.
+        turns_left: How many turns the run has left, this one among them.
     """
 
     model: str
@@ -78,6 +82,8 @@ class ModelRequest:
     fault: Callable[[BaseException, str], None] | None = field(
         default=None, repr=False, compare=False
     )
+    keep: Keep | None = field(default=None, repr=False, compare=False)
+    turns_left: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +156,28 @@ class UsageReport:
         price: What the service itself says the call cost, where it says so.
         terms: What else the price depends on, where the service tells: its class of
             service as text, and how many `web_searches` and the like it made.
+        later: Whether the price comes with the `SessionReport` at the end.
     """
 
     usage: Usage
     price: Price | None = None
     terms: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    later: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionReport:
+    """The end of a session of several turns whose reports left the price for later.
+
+    Args:
+        usage: The tokens that no report of a turn had.
+        price: What the whole session cost, where that is told.
+        turns: How many reports this is the price of.
+    """
+
+    usage: Usage
+    price: Price | None
+    turns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +209,15 @@ class Finish:
         name: `provider:model` of who answered, where somebody else was asked.
         temperature_dropped: Whether the temperature was left out, since the service
             refused it.
+        ended: The bound at which a model that owns its cycle ended its session, such
+            as `max_turns`; None for a clean end.
     """
 
     stop_reason: StopReason | None
     model: str | None = None
     name: str | None = None
     temperature_dropped: bool = False
+    ended: str | None = None
 
 
 Delta = (
@@ -204,6 +230,7 @@ Delta = (
     | CallEnd
     | FileChunk
     | UsageReport
+    | SessionReport
     | Restart
     | Finish
 )

@@ -21,9 +21,10 @@ _NAME = re.compile(rf"[A-Za-z_][A-Za-z0-9_-]{{0,{_LONGEST_NAME - 1}}}")
 _ID = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST_ID}}}")
 
 
-def wire_name(name: str) -> str:
+def wire_name(name: str, longest: int = _LONGEST_NAME) -> str:
     """A tool's name as it is sent."""
-    return name if _NAME.fullmatch(name) else _made(name, _LONGEST_NAME)
+    fits = len(name) <= longest and _NAME.fullmatch(name)
+    return name if fits else _made(name, longest)
 
 
 def wire_id(identifier: str) -> str:

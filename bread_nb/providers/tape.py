@@ -31,6 +31,7 @@ from bread_nb.providers.model import (
     ReasoningChunk,
     ReasoningEnd,
     Restart,
+    SessionReport,
     TextChunk,
     UsageReport,
 )
@@ -54,6 +55,7 @@ _KINDS: dict[str, type[Any]] = {
     "native": NativeBlock,
     "reasoning_end": ReasoningEnd,
     "restart": Restart,
+    "session": SessionReport,
     "usage": UsageReport,
 }
 _NAMES = {kind: name for name, kind in _KINDS.items()}

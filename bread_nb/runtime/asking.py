@@ -82,6 +82,8 @@ async def _attempt(drive: Drive, toolbox: Toolbox, number: int) -> Turn:
         run_id=drive.scope.run_id,
         attempt=number,
         fault=drive.scope.kit.fault,
+        keep=drive.keep,
+        turns_left=max(1, drive.agent.steps - drive.row.turn),
     )
     meter = Meter(drive, model, model.name)
     with meter.counting():
@@ -105,6 +107,8 @@ def _model_id(source: object, model: ChatModel) -> str:
 
 
 def _says_nothing(turn: Turn) -> bool:
+    if turn.finish.ended is not None:
+        return False
     spoken = [p for p in turn.message.parts if not isinstance(p, Reasoning | Native)]
     ended = turn.stop_reason in (None, "end_turn", "stop_sequence", "tool_use")
     return ended and not any(getattr(p, "text", "call") for p in spoken)

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from bread_nb.messages import Price, Usage
 from bread_nb.stores.records import RunRow
 
-__all__ = ["Bill", "bills_of", "total_of", "with_call"]
+__all__ = ["Bill", "bills_of", "total_of", "with_call", "with_session"]
 
 _QUARTER = 900_000
 _DIGITS = 12
@@ -109,11 +109,39 @@ def with_call(
         model=model,
         at=at - at % _QUARTER,
     )
+    return _with(row, call)
+
+
+def with_session(
+    row: RunRow, model: str, usage: Usage, price: Price | None, *, turns: int, at: int
+) -> dict[str, JsonValue]:
+    """The fields of a run with the end of a session whose turns had no price yet.
+
+    Args:
+        row: The run.
+        model: `provider:model` of who answered.
+        usage: The tokens that the turns did not report.
+        price: What the session cost, where that is known.
+        turns: How many calls of the run this is the price of.
+        at: When it ended, in milliseconds since 1970.
+    """
+    session = Bill(
+        unpriced=-turns if price is not None else 0,
+        usage=usage,
+        spent={price.currency: round(price.amount, _DIGITS)} if price else {},
+        model=model,
+        at=at - at % _QUARTER,
+    )
+    return _with(row, session)
+
+
+def _with(row: RunRow, more: Bill) -> dict[str, JsonValue]:
     bills = [*row.bills]
-    if bills and (bills[-1].get("at", 0), bills[-1].get("model")) == (call.at, model):
-        call = _read(bills.pop()) + call
-    bills.append(_written(call))
-    total = Usage.of(row.usage) + found
+    newest = bills[-1] if bills else {}
+    total = Usage.of(row.usage) + more.usage
+    if bills and (newest.get("at", 0), newest.get("model")) == (more.at, more.model):
+        more = _read(bills.pop()) + more
+    bills.append(_written(more))
     return {"usage": _tiers(total), "bills": cast("JsonValue", bills)}
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bread_nb.messages import Message
+from bread_nb.providers.keep import Keep
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.attachments import Attachments
 from bread_nb.runtime.bills import bills_of, total_of
@@ -28,7 +29,8 @@ class Drive:
     `stopping` says whether somebody asked for a clean end at the next boundary.
     `toolbox` is what the model was offered in the turn under way, `spoken` its text so
     far, `calls` are its calls as this process knows them, and `intents` those of them
-    that are not stored yet. `attachments` are the files that are shown to the model.
+    that are not stored yet. `attachments` are the files that are shown to the model,
+    `keep` is what a model that owns its cycle holds open until the drive ends.
     """
 
     agent: Agent
@@ -42,6 +44,7 @@ class Drive:
     attachments: Attachments = field(default_factory=Attachments)
     calls: list[Call] = field(default_factory=list[Call])
     intents: list[Call] = field(default_factory=list[Call])
+    keep: Keep = field(default_factory=Keep)
 
     @property
     def row(self) -> RunRow:

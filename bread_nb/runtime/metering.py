@@ -16,10 +16,10 @@ from pydantic import JsonValue
 from bread_nb.base.ids import now_ms
 from bread_nb.crumbs import ModelUsed
 from bread_nb.messages import Price, Usage
-from bread_nb.providers.model import ChatModel, Finish, UsageReport
+from bread_nb.providers.model import ChatModel, Finish, SessionReport, UsageReport
 from bread_nb.providers.prices import FREE, Called, price, price_now
 from bread_nb.providers.rates import Rates
-from bread_nb.runtime.bills import with_call
+from bread_nb.runtime.bills import with_call, with_session
 from bread_nb.runtime.drive import Drive
 
 __all__ = ["Meter"]
@@ -29,8 +29,9 @@ __all__ = ["Meter"]
 class Meter:
     """The meter of one request to a model.
 
-    `name` is who is being asked, `report` the last report of the try under way, and
-    `said` whether anything of its answer has come.
+    `name` is who is being asked, `report` the last report of the try under way,
+    `session` that of a session that ended with it, and `said` whether anything of its
+    answer has come.
     """
 
     drive: Drive
@@ -38,6 +39,7 @@ class Meter:
     name: str
     report: UsageReport | None = None
     said: bool = False
+    session: SessionReport | None = None
 
     @contextmanager
     def counting(self) -> Generator[None]:
@@ -55,11 +57,19 @@ class Meter:
         self._cut()
         self.name, self.report, self.said = name or self.name, None, False
 
+    def take(self, report: UsageReport | SessionReport) -> None:
+        """Know what the model reports."""
+        if isinstance(report, SessionReport):
+            self.session = report
+        else:
+            self.report = report
+
     def _cut(self) -> None:
-        found = price_now(self._called(self.name), self._rates)
-        if self.report is None and (found == FREE or not self.said):
-            return
-        self._count(self.name, found, kind="cut")
+        later = self.report is not None and self.report.later
+        found = None if later else price_now(self._called(self.name), self._rates)
+        if self.report is not None or (self.said and found != FREE):
+            self._count(self.name, found, kind="cut")
+        self._end_session(self.name)
 
     async def ended(self, name: str, finish: Finish) -> None:
         """The model has answered.
@@ -68,11 +78,42 @@ class Meter:
             name: `provider:model` of who answered.
             finish: The end of its answer.
         """
-        found = None
+        found, later = None, self.report is not None and self.report.later
+        if later or self.session is not None:
+            if later:
+                self._count(name, None, finish=finish)
+            self._end_session(name)
+            return
         try:
             found = await price(self._called(name, finish.model), self._rates)
         finally:
             self._count(name, found, finish=finish)
+
+    def _end_session(self, name: str) -> None:
+        """Count what a session cost as a whole, and the tokens its turns left out."""
+        session, self.session = self.session, None
+        if session is None:
+            return
+        cost = session.price
+        self.drive.scope.emit(
+            ModelUsed,
+            model=name,
+            turn=self.drive.row.turn + self.said,
+            usage=_usage_json(session.usage),
+            cost=cost.amount if cost else None,
+            currency=cost.currency if cost else None,
+            cost_source=cost.source if cost else None,
+            kind="session",
+        )
+        fields = with_session(
+            self.drive.row,
+            name,
+            session.usage,
+            cost,
+            turns=session.turns,
+            at=now_ms(),
+        )
+        self.drive.journal.expect(**fields)
 
     @property
     def _rates(self) -> Mapping[str, Rates]:

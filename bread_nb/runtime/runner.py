@@ -71,6 +71,7 @@ async def drive_on(drive: Drive, short: ShortCircuit | Halt | None = None) -> Ou
             raise
         return await ended_elsewhere(drive, error)
     finally:
+        await drive.keep.aclose()
         if drive.row.status not in ("working", "waiting"):
             drive.scope.kit.models.pop(drive.row.id, None)
 
@@ -114,7 +115,8 @@ async def _turns(drive: Drive) -> Outcome:
                 return ended
         if drive.stopping():
             return await end_stopped(drive, "stopped", seal="[stopped]")
-        if drive.row.turn >= drive.agent.steps:
+        # A session that is open ends by itself, and then tells what it cost.
+        if drive.row.turn >= drive.agent.steps and not drive.keep:
             return await end_stopped(drive, "max_steps", seal="[stopped]")
         ended = await _turn(drive)
         if ended is not None:
@@ -129,13 +131,16 @@ async def _turn(drive: Drive) -> Outcome | None:
     turn = await ask_model(drive, toolbox)
     if isinstance(turn, Recovered):
         return await end_finished(drive, turn.output)
+    said = bool(turn.message.parts) or turn.finish.ended is None
     spent: dict[str, JsonValue] = {
-        "turn": drive.row.turn + 1,
+        "turn": drive.row.turn + said,
         "model": turn.name,
         "text": turn.message.text or drive.row.text,
         "files": [*drive.row.files, *map(_listed, turn.message.files)],
     }
-    bound = _BOUNDS.get(turn.stop_reason) if turn.stop_reason else None
+    bound = turn.finish.ended
+    if bound is None and turn.stop_reason is not None:
+        bound = _BOUNDS.get(turn.stop_reason)
     if bound is not None:
         _keep_text(drive, turn)
         await drive.journal.commit(**spent)

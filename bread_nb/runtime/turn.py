@@ -44,6 +44,7 @@ from bread_nb.providers.model import (
     ReasoningChunk,
     ReasoningEnd,
     Restart,
+    SessionReport,
     TextChunk,
     UsageReport,
 )
@@ -123,8 +124,8 @@ class _Draft:
                 self._end_thought(native, even_empty=native is not None)
             case CallStart() | CallFragment() | CallEnd():
                 self._take_call(delta)
-            case UsageReport():
-                self.meter.report = delta
+            case UsageReport() | SessionReport():
+                self.meter.take(delta)
             case NativeBlock(native=native):
                 self._end_prose()
                 self.parts.append(native)
