@@ -11,7 +11,7 @@ from bread_nb.base.wire import fingerprint
 from bread_nb.bread import Bread
 from bread_nb.errors import BreadError, BreadStopped, closest
 from bread_nb.notebook.bridge import GRACE_SECONDS, hold, stopped
-from bread_nb.notebook.cells import Cell, in_ci
+from bread_nb.notebook.cells import Cell
 from bread_nb.notebook.given import describe, look_up
 from bread_nb.notebook.parsing import (
     COMMANDS,
@@ -23,6 +23,7 @@ from bread_nb.notebook.parsing import (
 from bread_nb.notebook.shown import Shown
 from bread_nb.notebook.stage import Stage
 from bread_nb.project.inputs import read_input
+from bread_nb.providers.modes import in_ci
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.outcome import Stopped, Suspended
 from bread_nb.runtime.run import Run
@@ -238,10 +239,10 @@ def see_through(stage: Stage, shown: Shown, run: Run) -> None:
             shown.rest()
         else:
             stage.watch.drop(shown)
-    _end(shown, run, cell)
+    _end(stage, shown, run, cell)
 
 
-def _end(shown: Shown, run: Run, cell: Cell) -> None:
+def _end(stage: Stage, shown: Shown, run: Run, cell: Cell) -> None:
     """End the cell as the run has ended."""
     if run.error is not None:
         raise run.error
@@ -251,9 +252,16 @@ def _end(shown: Shown, run: Run, cell: Cell) -> None:
         case Stopped(reason=reason):
             raise _bound(shown, reason)
         case Suspended() as waiting if in_ci() and not cell.watched:
-            raise _nobody(waiting)
+            if not _left_to_cells(stage, waiting):
+                raise _nobody(waiting)
         case _:
             return
+
+
+def _left_to_cells(stage: Stage, waiting: Suspended) -> bool:
+    """Whether cells below answered all of it when it was recorded."""
+    known = [stage.deck.consent(call.checkpoint_id) for call in waiting.pending]
+    return all(each is not None and each.by == "cell" for each in known)
 
 
 def _bound(shown: Shown, reason: str) -> BreadStopped:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import os
 from collections.abc import Mapping
 from contextvars import Context
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from bread_nb.base.ids import new_id
 
-__all__ = ["WIDGET_VIEW", "Bundle", "Cell", "Output", "in_ci", "kernel_of"]
+__all__ = ["WIDGET_VIEW", "Bundle", "Cell", "Output", "kernel_of"]
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 Bundle = Mapping[str, object]
@@ -63,11 +62,6 @@ class Cell:
 def kernel_of(shell: InteractiveShell) -> object | None:
     """The kernel that a shell belongs to; None in a terminal."""
     return getattr(shell, "kernel", None)
-
-
-def in_ci() -> bool:
-    """Whether this is an unattended build."""
-    return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
 def _part(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ the first `%bread` line, or `Bread.load()`, asks for it.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +21,8 @@ from bread_nb.notebook.bridge import engine, hold
 from bread_nb.notebook.completion import Known, matcher
 from bread_nb.project.config import find_project
 from bread_nb.project.loader import AgentFolder
+from bread_nb.providers.deck import Deck
+from bread_nb.providers.shelf import cassettes
 from bread_nb.runtime.run import Run
 
 if TYPE_CHECKING:
@@ -30,6 +33,9 @@ __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 _NAME = "bread"
 _SLOT = "_bread_nb"
 _PATIENCE_SECONDS = 0.5
+# Where front ends tell a kernel which notebook is its own.
+_VS_CODE = "__vsc_ipynb_file__"
+_JUPYTER = "JPY_SESSION_NAME"
 
 
 class _Loaded:
@@ -39,6 +45,7 @@ class _Loaded:
         self._shell = shell
         self._stage: Stage | None = None
         self._raw_cell = ""
+        self.deck = Deck(anew=True, notebook=self._notebook)
         self._matcher = matcher(Known(agents=_agent_ids, handles=self._handles))
 
     @property
@@ -46,7 +53,7 @@ class _Loaded:
         """What the cells work with, made when it is first needed."""
         if self._stage is None:
             module = import_module("bread_nb.notebook.stage")
-            self._stage = cast("Stage", module.Stage(self._shell, engine))
+            self._stage = cast("Stage", module.Stage(self._shell, engine, self.deck))
             self._stage.raw_cell = self._raw_cell
         return self._stage
 
@@ -64,6 +71,7 @@ class _Loaded:
         shell.Completer.custom_matchers.append(self._matcher)
         Bread.shared = self._shared
         Bread.common_home = engine
+        Bread.common_deck = self.deck
         Run.display = self._display
         Run.hold = hold
 
@@ -74,10 +82,17 @@ class _Loaded:
             shell.magics_manager.magics[kind].pop(_NAME, None)
         shell.events.unregister("pre_run_cell", self._next_cell)
         shell.Completer.custom_matchers.remove(self._matcher)
-        Bread.shared = Bread.common_home = None
+        Bread.shared = Bread.common_home = Bread.common_deck = None
         Run.display = Run.hold = None
         if self._stage is not None:
             self._stage.close()
+
+    def _notebook(self) -> str | None:
+        """The notebook's name, where the front end tells it."""
+        shell: Any = self._shell
+        told: object = shell.user_ns.get(_VS_CODE)
+        path = told if isinstance(told, str) else os.environ.get(_JUPYTER, "")
+        return Path(path).name if path.endswith(".ipynb") else None
 
     def _shared(self, place: Path | None) -> Bread:
         return self.stage.bread(place)
@@ -111,7 +126,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
         return
     loaded = slots[_SLOT] = _Loaded(shell)
     loaded.install()
-    print(_greeting())  # noqa: T201
+    print(_greeting(loaded.deck))  # noqa: T201
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
@@ -129,10 +144,21 @@ def _agent_ids() -> list[str]:
     return AgentFolder(root).ids() if root is not None else []
 
 
-def _greeting() -> str:
+def _greeting(deck: Deck) -> str:
     ids = _agent_ids()
-    if not ids:
-        return f"bread {bread_nb.__version__}: no agents here · %bread help"
     noun = "agent" if len(ids) == 1 else "agents"
-    listed = ", ".join(ids)
-    return f"bread {bread_nb.__version__}: {len(ids)} {noun} ({listed}) · %bread help"
+    agents = f"{len(ids)} {noun} ({', '.join(ids)})" if ids else "no agents here"
+    told = [f"bread {bread_nb.__version__}: {agents}", _replay(deck), "%bread help"]
+    return " · ".join(filter(None, told))
+
+
+def _replay(deck: Deck) -> str:
+    """Where recordings come from, by the names of files alone."""
+    try:
+        mode = deck.mode.name
+    except BreadError:
+        return ""
+    found = cassettes(Path.cwd()) if mode in ("auto", "replay") else []
+    if len(found) == 1:
+        return f"replay from {found[0].name}"
+    return f"replay from {len(found)} cassettes" if found else ""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import atexit
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from bread_nb.base.ids import frozen
 from bread_nb.bread import Bread
 from bread_nb.errors import BreadError
 from bread_nb.notebook.bridge import Engine
@@ -21,6 +23,7 @@ from bread_nb.notebook.stored import stored_run
 from bread_nb.notebook.watch import Watch
 from bread_nb.project.config import find_project
 from bread_nb.project.lists import Table
+from bread_nb.providers.deck import Deck
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.run import Run
 
@@ -57,15 +60,19 @@ class Stage:
     Args:
         shell: The shell.
         engine: Where runs live.
+        deck: The recordings of this kernel, and the mode.
     """
 
-    def __init__(self, shell: InteractiveShell, engine: Engine) -> None:
+    def __init__(self, shell: InteractiveShell, engine: Engine, deck: Deck) -> None:
         self.shell = shell
         self.engine = engine
-        self.watch = Watch(shell, engine)
+        self.deck = deck
+        self.watch = Watch(shell, engine, deck)
         self.raw_cell = ""
         self.last_error: BaseException | None = None
         self._breads: dict[Path, Bread] = {}
+        self._earlier: list[Bread] = []
+        self._clock = ExitStack()
         atexit.register(self.watch.settle_ended)
 
     def bread(self, place: Path | None = None) -> Bread:
@@ -78,12 +85,35 @@ class Stage:
         root = find_project(start) or start.resolve()
         bread = self._breads.get(root)
         if bread is None:
+            self._stop_clock()
             bread = SharedBread.open(start)
             bread.look_up_names(self._names)
             bread.look_up_agents(self.variable)
             self._breads[root] = bread
             self.watch.listen(bread)
         return bread
+
+    def take_mode(self, name: str, cassette: str | None) -> None:
+        """Call models in another way from now on.
+
+        What is recorded or replayed has a store of its own; runs that are under way
+        stay where they are.
+
+        Raises:
+            BreadError: `RECORD_REFUSED` in CI.
+        """
+        apart = self.deck.fresh_store
+        self.deck.choose(name, cassette)
+        if apart or self.deck.fresh_store:
+            self._earlier += self._breads.values()
+            self._breads.clear()
+            self._clock.close()
+
+    def _stop_clock(self) -> None:
+        """In a replay each time and each id is that of any other replay."""
+        if self.deck.fresh_store and self.deck.mode.name == "replay":
+            self._clock.close()
+            self._clock.enter_context(frozen())
 
     @property
     def space(self) -> dict[str, object]:
@@ -150,8 +180,9 @@ class Stage:
         """Settle, cancel what works, and end the thread."""
         atexit.unregister(self.watch.settle_ended)
         self.watch.close()
-        breads = list(self._breads.values())
+        breads = [*self._breads.values(), *self._earlier]
         self._breads.clear()
+        self._earlier.clear()
         if self.engine.started:
             for bread in breads:
                 try:
@@ -159,6 +190,7 @@ class Stage:
                 except BreadError as error:
                     self.last_error = error
             self.engine.close()
+        self._clock.close()
 
 
 def _holds(shown: Shown, cell: Cell) -> bool:

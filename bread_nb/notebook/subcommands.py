@@ -12,6 +12,7 @@ from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.base.wire import read_json
 from bread_nb.errors import BreadError, closest
 from bread_nb.notebook.cellruns import see_through
+from bread_nb.notebook.mode_line import mode_command
 from bread_nb.notebook.parsing import (
     COMMANDS,
     Options,
@@ -47,7 +48,7 @@ HELP = """\
 %bread recover [ID]         go on with runs whose kernel ended
 %bread cancel ID            end a run
 %bread reload               read all code again
-%bread mode                 how models are called
+%bread mode [M]             how models are called: live, record NAME, replay, auto
 %bread gate [drop N]        the rules you added while approving
 %bread doctor [AGENT]       what is in order and what is not; --last: the last error
 An ID is a handle (writer-3, writer-3.a), an id or its unique beginning, or last."""
@@ -252,6 +253,7 @@ def _answer(stage: Stage, name: str, options: Options) -> Run:
 
     question = stage.engine.call(find)
     answer = _meant(question, options)
+    stage.deck.leave_to_cell(question.id)
     shown = stage.show(bread, question.run_id)
     run = bread.resume(question.id, answer)
     stage.watch.follow(shown, run)
@@ -305,22 +307,6 @@ def _reload(stage: Stage, rest: str) -> None:
     stage.say("All code of the agents is read again at their next run.")
 
 
-def _mode(stage: Stage, rest: str) -> None:
-    word, _ = first_word(rest)
-    if word in ("record", "replay", "auto"):
-        raise BreadError(
-            f"%bread mode {word} is not available yet.",
-            code="NOT_AVAILABLE",
-            why="this version has no recordings.",
-            do="%bread mode live",
-        )
-    if word not in ("", "live"):
-        raise usage(
-            f"There is no mode {word!r}.", "the mode is live.", "%bread mode live"
-        )
-    stage.say("live: models are called.")
-
-
 def _gate(stage: Stage, rest: str) -> None:
     word, after = first_word(rest)
     bread = stage.bread()
@@ -352,7 +338,7 @@ _COMMANDS: dict[str, Callable[[Stage, str], object]] = {
     "recover": _recover,
     "cancel": _cancel,
     "reload": _reload,
-    "mode": _mode,
+    "mode": mode_command,
     "gate": _gate,
     "doctor": _doctor,
     "help": _help,

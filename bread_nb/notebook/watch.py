@@ -18,6 +18,7 @@ from bread_nb.crumbs import (
     Crumb,
     HumanRequired,
     HumanResumed,
+    ModelUsed,
     ReasoningDelta,
     RunEnd,
     RunFailed,
@@ -31,6 +32,7 @@ from bread_nb.notebook.pump import Pump
 from bread_nb.notebook.recovering import driven
 from bread_nb.notebook.show import Screen
 from bread_nb.notebook.shown import Shown
+from bread_nb.providers.deck import Deck
 from bread_nb.runtime.live import Live
 from bread_nb.runtime.run import Run
 
@@ -47,8 +49,9 @@ _RESTING = (HumanRequired, HumanResumed, RunEnd, RunFailed)
 class Watch:
     """The runs that are shown in the cells of one kernel."""
 
-    def __init__(self, shell: InteractiveShell, engine: Engine) -> None:
+    def __init__(self, shell: InteractiveShell, engine: Engine, deck: Deck) -> None:
         self._shell = shell
+        self._deck = deck
         self._engine = engine
         self._pump = Pump(engine)
         self._runs: dict[str, Shown] = {}
@@ -191,6 +194,10 @@ class Watch:
             self._engine.submit(lambda: deeds.arm(checkpoint_id))
         elif isinstance(crumb, HumanResumed):
             self._deeds[shown].resumed(crumb)
+        elif isinstance(crumb, ModelUsed):
+            deck, run_id = self._deck, crumb.run_id
+            replayed, recording = run_id in deck.played, run_id in deck.recorded
+            shown.set_facts(replayed=replayed, recording=recording)
         if isinstance(crumb, _RESTING):
             self._engine.loop().call_later(0.1, shown.rest)
         self._pump.touch(shown, text=isinstance(crumb, _TEXT))

@@ -3,7 +3,7 @@
 import re
 import threading
 
-from bread_nb.base.ids import new_id, now_ms, pinned, short
+from bread_nb.base.ids import frozen, new_id, now_ms, pinned, short
 
 UUID7 = re.compile(
     r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
@@ -44,3 +44,25 @@ def test_ids_and_the_clock_can_be_pinned():
             "00000002",
         ]
     assert now_ms() > 10**12
+
+
+def test_frozen_stands_still_and_counts_each_thread_by_itself():
+    def two_ids() -> list[str]:
+        made: list[str] = []
+        worker = threading.Thread(
+            target=lambda: made.extend([new_id(), new_id()]), name="worker"
+        )
+        mine = [new_id()]
+        worker.start()
+        worker.join(10)
+        return [*mine, *made, new_id()]
+
+    with frozen():
+        first, at = two_ids(), {now_ms(), now_ms()}
+    with frozen():
+        second = two_ids()
+    assert first == second
+    assert len(set(first)) == 4
+    assert first[1] < first[2]
+    assert len(at) == 1
+    assert now_ms() > at.pop()
