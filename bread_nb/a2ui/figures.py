@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 
 __all__ = [
@@ -15,11 +15,14 @@ __all__ = [
     "money_in_full",
     "seconds",
     "size",
+    "sparkline",
     "sums",
 ]
 
 FREE = {"local": "local", "ollama": "local", "scripted": "scripted"}
 
+_BARS = "▁▂▃▄▅▆▇█"
+_HOLLOW = "▯"
 _SIGNS = {"USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥"}
 
 
@@ -84,6 +87,19 @@ def sums(
 ) -> str:
     """Costs by currency, one after the other."""
     return " + ".join(form(amounts[name], name) for name in sorted(amounts))
+
+
+def sparkline(amounts: Sequence[float | None]) -> str:
+    """Amounts as bars beside each other; one that is not known is hollow."""
+    most = max((amount for amount in amounts if amount is not None), default=0.0)
+    return "".join(
+        _HOLLOW if amount is None else _BARS[_height(amount, most)]
+        for amount in amounts
+    )
+
+
+def _height(amount: float, most: float) -> int:
+    return round(amount / most * (len(_BARS) - 1)) if most > 0 else 0
 
 
 def cap(amount: float, currency: str | None = None) -> str:

@@ -32,6 +32,7 @@ _COMMANDS = {
     "chat": ("chatting", "Talk with an agent in one session."),
     "agents": ("listings", "List the agents of this project."),
     "runs": ("listings", "List the newest runs."),
+    "cost": ("listings", "List what was spent."),
     "pending": ("listings", "List what waits for a person."),
     "show": ("listings", "Show one run: its picture and its crumbs."),
     "export": ("listings", "Print the crumbs of a run, one JSON a line."),

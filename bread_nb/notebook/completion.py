@@ -25,7 +25,8 @@ _MORE = {
     "runs": ("--all",),
     "mode": ("live",),
     "gate": ("drop",),
-    "doctor": ("--last",),
+    "cost": ("--by", "--all"),
+    "doctor": ("--last", "--reach"),
 }
 _NAMED = ("show", "resume", "recover", "cancel")
 

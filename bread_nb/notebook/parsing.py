@@ -38,10 +38,11 @@ COMMANDS = (
     "reload",
     "mode",
     "gate",
+    "cost",
     "doctor",
     "help",
 )
-LATER = ("eval", "cost", "diff", "fork")
+LATER = ("eval", "diff", "fork")
 RUN_OPTIONS = ("session", "skill", "model", "budget", "with", "out")
 RUN_FLAGS = ("template", "discard")
 

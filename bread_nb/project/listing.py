@@ -7,6 +7,7 @@ from typing import Protocol
 
 from bread_nb.base.ids import now_ms
 from bread_nb.crumbs import Crumb
+from bread_nb.project import costs
 from bread_nb.project.doctor import Examined
 from bread_nb.project.lists import (
     AgentLine,
@@ -14,14 +15,23 @@ from bread_nb.project.lists import (
     agent_line,
     agents_table,
     broken_line,
+    costs_table,
     pending_table,
     runs_table,
+    spent_table,
 )
 from bread_nb.project.showing import show_text
 from bread_nb.runtime.outcome import PendingCall
 from bread_nb.stores.records import RunRow
 
-__all__ = ["Listed", "list_agents", "list_pending", "list_runs", "show_run"]
+__all__ = [
+    "Listed",
+    "list_agents",
+    "list_costs",
+    "list_pending",
+    "list_runs",
+    "show_run",
+]
 
 
 class Listed(Examined, Protocol):
@@ -51,6 +61,22 @@ async def list_runs(bread: Listed, *, limit: int | None = 20) -> Table:
     open_calls = Counter(call.run_id for call in await bread.pending())
     interrupted = {row.id for row in await bread.interrupted()}
     return runs_table(rows, now=now_ms(), waiting=open_calls, interrupted=interrupted)
+
+
+async def list_costs(
+    bread: Listed, *, by: str | None = None, days: int | None = 1
+) -> Table:
+    """What was spent: by family of runs, or in the way that is asked for.
+
+    Raises:
+        BreadError: `USAGE` for an unknown way.
+    """
+    when = "today" if days == 1 else "so far"
+    if by is None:
+        return spent_table(await costs.spent_by_cell(bread.store, days), when=when)
+    if by == "day":
+        days, when = None, "so far"
+    return costs_table(await costs.of(bread.store, by, days), by, when=when)
 
 
 async def list_pending(bread: Listed, *, answer: str | None = "form below") -> Table:

@@ -11,13 +11,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from bread_nb.a2ui.figures import FREE, age, clock, count
+from bread_nb.a2ui.figures import age, clock, count, sparkline, sums
 from bread_nb.a2ui.values import visible
 from bread_nb.base.names import Selector
 from bread_nb.errors import BreadError
 from bread_nb.messages import Usage
+from bread_nb.project.costs import Costs, Spent
 from bread_nb.project.doctor import Finding, report
 from bread_nb.runtime.agent import Agent
+from bread_nb.runtime.bills import Bill, bills_of, total_of
 from bread_nb.runtime.outcome import PendingCall
 from bread_nb.stores.records import RunRow
 from bread_nb.tools.tool import Tool
@@ -28,14 +30,16 @@ __all__ = [
     "agent_line",
     "agents_table",
     "broken_line",
+    "cost_text",
+    "costs_table",
     "findings_table",
     "pending_table",
     "resume_command",
     "runs_table",
+    "spent_table",
 ]
 
 _NONE = "–"
-_NO_MONEY = "—"
 _MODEL = 18
 _CODE = re.compile(r"`([^`]+)`")
 
@@ -138,10 +142,10 @@ def runs_table(
             row.handle,
             _state(row, (waiting or {}).get(row.id, 0), row.id in interrupted),
             str(row.turn),
-            _cost(row),
+            cost_text(total_of(bills_of(row))),
             clock(row.worked_ms),
             age(now - row.created_at),
-            count(Usage(**row.usage).total),
+            count(Usage.of(row.usage).total),
         )
         for row in rows
     ]
@@ -157,9 +161,57 @@ def _state(row: RunRow, waiting: int, interrupted: bool) -> str:
     return "stopped" if row.status == "cancelled" else row.status
 
 
-def _cost(row: RunRow) -> str:
-    provider = (row.model or "").partition(":")[0]
-    return "no charge" if provider in FREE else _NO_MONEY
+def cost_text(bill: Bill) -> str:
+    """What is known of a cost, as a list shows it."""
+    if bill.calls == bill.free:
+        return "no charge" if bill.calls else _NONE
+    if bill.unpriced and not any(bill.spent.values()):
+        return "unknown"
+    shown = sums(bill.spent)
+    return f"at least {shown}" if bill.unpriced else shown
+
+
+def spent_table(spent: Sequence[Spent], *, when: str = "today") -> Table:
+    """What the agents' families of runs cost.
+
+    Args:
+        spent: The families, by agent.
+        when: What time it was, as a heading says it.
+    """
+    if not spent:
+        return _nothing(f"No model was called {when}.")
+    heads = ("run family", "calls", "tokens", "cost", "last 12 runs")
+    lines = [(*_costs_cells(each.costs), sparkline(each.recent)) for each in spent]
+    return _cost_list(heads, lines, [each.costs for each in spent], when)
+
+
+def costs_table(costs: Sequence[Costs], by: str, *, when: str = "today") -> Table:
+    """What was spent, added up in one way."""
+    if not costs:
+        return _nothing(f"No model was called {when}.")
+    heads = (by, "runs", "calls", "tokens", "cost")
+    lines = [
+        (name, count(each.runs), *rest)
+        for each in costs
+        for name, *rest in [_costs_cells(each)]
+    ]
+    return _cost_list(heads, lines, costs, when)
+
+
+def _costs_cells(costs: Costs) -> tuple[str, str, str, str]:
+    tokens = count(costs.tokens.total)
+    return costs.name, count(costs.calls), tokens, cost_text(costs.bill)
+
+
+def _cost_list(
+    heads: Sequence[str],
+    lines: Sequence[Sequence[str]],
+    costs: Sequence[Costs],
+    when: str,
+) -> Table:
+    total = cost_text(total_of(each.bill for each in costs))
+    note = "no charge" if total == "no charge" else f"total {total}"
+    return _table(f"cost {when}", heads, lines, notes=[note])
 
 
 def pending_table(

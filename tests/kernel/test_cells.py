@@ -204,7 +204,6 @@ def test_wrong_use_is_an_ordinary_error(page: Kernel, line: str):
     "line",
     [
         "%bread eval agents",
-        "%bread cost",
         "%bread diff a b",
         "%bread fork last",
         "%bread mode record x",

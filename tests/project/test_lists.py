@@ -100,24 +100,42 @@ def test_the_html_of_agents_has_a_caption_and_the_same_cells():
     )
 
 
+def bill(calls: int, usd: float, **more: int) -> dict[str, object]:
+    return {"calls": calls, "spent": {"USD": usd}, **more}
+
+
 def test_runs_show_state_cost_time_and_tokens():
     rows = [
-        row("analyst-3", status="finished", turn=3, worked_ms=19_000),
+        row(
+            "analyst-3",
+            status="finished",
+            turn=3,
+            worked_ms=19_000,
+            bills=[{"calls": 2, "spent": {"USD": 0.01}}, bill(1, 0.0064)],
+        ),
         row("publisher-2", status="waiting", turn=2, created_at=NOW - 12 * MINUTE),
         row(
-            "triage-1", status="cancelled", turn=4, usage={"input": 2000, "output": 310}
+            "triage-1",
+            status="cancelled",
+            turn=4,
+            usage={"input": 2000, "output": 310},
+            bills=[bill(4, 1.0151, unpriced=1)],
         ),
         row("baker-1", status="working", model="local:smollm2-135m"),
+        row("baker-2", status="finished", turn=2, bills=[bill(2, 0.0, free=2)]),
+        row("baker-3", status="finished", turn=2, bills=[bill(2, 0.0, unpriced=1)]),
     ]
     table = runs_table(
         rows, now=NOW, waiting={"id-publisher-2": 1}, interrupted=["id-baker-1"]
     )
     assert table.plain.splitlines() == [
-        "run          state        turns  cost       time  when    tokens",
-        "analyst-3    finished     3      —          0:19  now     0",
-        "publisher-2  waiting (1)  2      —          0:00  12 min  0",
-        "triage-1     stopped      4      —          0:00  now     2,310",
-        "baker-1      interrupted  0      no charge  0:00  now     0",
+        "run          state        turns  cost            time  when    tokens",
+        "analyst-3    finished     3      $0.0164         0:19  now     0",
+        "publisher-2  waiting (1)  2      unknown         0:00  12 min  0",
+        "triage-1     stopped      4      at least $1.02  0:00  now     2,310",
+        "baker-1      interrupted  0      –               0:00  now     0",
+        "baker-2      finished     2      no charge       0:00  now     0",
+        "baker-3      finished     2      unknown         0:00  now     0",
     ]
 
 
