@@ -59,11 +59,8 @@ _HEAD = 8
 def environment_secrets(environ: Mapping[str, str] | None = None) -> list[str]:
     """The values of environment variables whose names say they are secret."""
     source = os.environ if environ is None else environ
-    return [
-        value
-        for name, value in source.items()
-        if len(value) >= _SHORTEST and name.upper().endswith(_SECRET_ENDS)
-    ]
+    named = [name for name in source if name.upper().endswith(_SECRET_ENDS)]
+    return [value for n in named if len(value := source.get(n, "")) >= _SHORTEST]
 
 
 class Redactor:

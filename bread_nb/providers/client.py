@@ -217,18 +217,19 @@ async def exchange(
 
 async def _response(transport: Transport, call: Call, pace: Pace) -> Response:
     """The response, asked for once more where the connection died."""
-    fault = unreachable(call.host, "the connection was lost before it answered, twice.")
+    why = "the connection was lost before it answered, twice."
+    sendable = True
     for fresh in (False, True):
         try:
             return await pace.wait(transport.send(call, fresh=fresh))
         except Lost:
             continue
         except Unsendable:
-            fault = _unsendable(call)
+            sendable = False
         except Unreachable as error:
-            fault = unreachable(call.host, _why(call, error))
+            why = _why(call, error)
         break
-    raise fault
+    raise unreachable(call.host, why) if sendable else _unsendable(call)
 
 
 def _why(call: Call, error: Unreachable) -> str:

@@ -16,6 +16,7 @@ import ipaddress
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from importlib import import_module
 from typing import Protocol, cast
 from urllib.parse import urlsplit
@@ -210,6 +211,7 @@ def _place(call: Called) -> _Place | None:
     return _Place(service, None) if service else None
 
 
+@lru_cache(maxsize=64)
 def _is_public(url: str) -> bool:
     """Whether a host can be one that sells models to everybody."""
     host = urlsplit(url).hostname or ""

@@ -93,7 +93,7 @@ class Desk:
         agent = self._agent_of(row)
         live.agent_id = row.agent_id
         ctx = self._ctx(row, ctx)
-        if await is_interrupted(row, self._kit):
+        if not _rests(row, question) and await is_interrupted(row, self._kit):
             await go_on(row, agent, self._kit, live, ctx=ctx)
             row = await self._row(row.id)
             question = await find_question(self._kit.store, question.id)
@@ -181,6 +181,11 @@ class Desk:
             return self._agent_of(row)
         except BreadError:
             return Agent(model=row.override or "scripted:gone")
+
+
+def _rests(row: RunRow, question: Checkpoint) -> bool:
+    """Whether all that is open in a run is this question: nobody works on its calls."""
+    return row.status == "waiting" and row.open == 1 and question.status == "open"
 
 
 def _ended(row: RunRow) -> BreadError:

@@ -56,10 +56,11 @@ class Journal:
         Raises:
             BreadError: `RUN_LOST` when another process drives the run now.
         """
-        self._tick()
+        now = monotonic()
+        worked = self.row.worked_ms + round((now - self._since) * 1000)
         change: dict[str, JsonValue] = {
             "updated_at": now_ms(),
-            "worked_ms": self.row.worked_ms,
+            "worked_ms": worked,
             **self._due,
             **changes,
         }
@@ -81,17 +82,12 @@ class Journal:
             self._stored += len(fresh)
             kept.keep(self.row.session_id, self.history, self._stored)
         self._due.clear()
+        self._since = now
         self.row = self.row.model_copy(update=change)
         self.scope.stream.release()
         if cancelled and not self.ending:
             raise asyncio.CancelledError
         return results
-
-    def _tick(self) -> None:
-        now = monotonic()
-        worked = self.row.worked_ms + round((now - self._since) * 1000)
-        self._since = now
-        self.row = self.row.model_copy(update={"worked_ms": worked})
 
     def release(self) -> Step:
         """The step that lets go of the session at the end of a run."""
