@@ -36,7 +36,6 @@ from bread_nb.stores.records import Definition, RunRow, crumb_log
 from bread_nb.stores.store import Store
 
 if TYPE_CHECKING:
-    from bread_nb.project.costs import By, Costs
     from bread_nb.project.doctor import Finding
 
 __all__ = ["Bread"]
@@ -299,10 +298,6 @@ class Bread:
         """The newest runs, newest first."""
         return await self.store.query(RunRow, newest_first=True, limit=limit)
 
-    async def costs(self, by: By = "run", *, days: int | None = None) -> list[Costs]:
-        """What was spent, by run, family, session, agent, model or day; of `days`."""
-        return await import_module("bread_nb.project.costs").of(self.store, by, days)
-
     async def find_run(self, name: str) -> RunRow:
         """A run by its handle, id, a unique beginning of the id, or `last`.
 
@@ -330,9 +325,12 @@ class Bread:
         """Send every crumb to a sink; the result takes it away again."""
         return self._listeners.add_sink(sink)
 
-    async def doctor(self, agent: str | None = None) -> list[Finding]:
-        """What is in order here and what is not, with the mend; it never raises."""
-        return await import_module("bread_nb.project.doctor").examine(self, agent)
+    async def doctor(
+        self, agent: str | None = None, *, reach: bool = False
+    ) -> list[Finding]:
+        """What is in order and what is not; it never raises. `reach` asks services."""
+        examine = import_module("bread_nb.project.doctor").examine
+        return await examine(self, agent, reach=reach)
 
     async def close(self) -> None:
         """Cancel what works, wait for it, and let go of the store."""

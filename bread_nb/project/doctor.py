@@ -2,44 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-import platform
-import re
-import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from importlib.resources import files
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol, cast
 
 from bread_nb.errors import BreadError
 from bread_nb.project.config import BreadConfig
+from bread_nb.project.surroundings import Finding, front_end, installation, packages
 from bread_nb.providers import weights
 from bread_nb.providers.catalog import known_providers
 from bread_nb.providers.faults import variable
 from bread_nb.providers.model import Model, split_name
+from bread_nb.providers.modes import decide
+from bread_nb.providers.reach import REACHABLE
+from bread_nb.providers.reach import reach as reach_service
+from bread_nb.providers.shelf import cassettes, read_lines
 from bread_nb.runtime.agent import Agent
 from bread_nb.stores import sql
+from bread_nb.stores.blobs import BlobStore
 from bread_nb.stores.records import RunRow
 from bread_nb.stores.store import Store
 
 __all__ = ["Examined", "Finding", "examine", "report"]
 
-Level = Literal["ok", "warn", "bad"]
 _KEYED = ("anthropic", "gemini", "openai")
 _KEY_OF = {"responses": "openai"}
-_OLDEST_KERNEL = 7
-_BUNDLE = re.compile(r"bread_nb\.widget\.(\d[0-9A-Za-z.+-]*)")
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at, and what to do when it is not in order."""
-
-    level: Level
-    what: str
-    do: str | None = None
 
 
 class Examined(Protocol):
@@ -51,30 +41,39 @@ class Examined(Protocol):
     def config(self) -> BreadConfig: ...
     @property
     def store(self) -> Store: ...
+    @property
+    def blob_store(self) -> BlobStore | None: ...
     def agent_ids(self) -> list[str]: ...
     def agent(self, agent_id: str) -> Agent: ...
     def broken(self) -> dict[str, BreadError]: ...
     async def interrupted(self) -> list[RunRow]: ...
 
 
-async def examine(bread: Examined, agent: str | None = None) -> list[Finding]:
+async def examine(
+    bread: Examined, agent: str | None = None, *, reach: bool = False
+) -> list[Finding]:
     """Look at everything that a run needs; it never raises.
 
     Args:
         bread: The instance to look at.
         agent: Only what this agent needs.
+        reach: Whether to ask the services too, over the network.
     """
     agents, found = _guarded_agents(bread, agent)
-    kept = [finding async for finding in _store(bread)]
-    used = _providers_used(agents)
+    models = _guarded_models(agents, bread.config)
+    used = _providers_used(models)
     return [
-        *_guarded(_installation),
-        *kept,
+        *_guarded(installation),
+        *_guarded(packages),
+        *await _store(bread),
+        *_guarded(lambda: _files(bread)),
         *_guarded(lambda: _keys(used)),
         *_guarded(lambda: _local(used)),
+        *_guarded(_recordings),
         *found,
-        *_guarded(lambda: _strangers(agents, bread.config)),
-        *_guarded(_front_end),
+        *_guarded(lambda: _strangers(models)),
+        *(await _reached(models) if reach else []),
+        *_guarded(front_end),
     ]
 
 
@@ -107,72 +106,49 @@ def _in_one(error: BreadError) -> str:
     return f"{what}: {error.why.rstrip('.')}" if error.why else what
 
 
-def _installation() -> Iterator[Finding]:
-    """Python, the kernel and the widget's bundle: what is well on one line."""
-    well = [f"Python {_short(platform.python_version())}"]
-    ill: list[Finding] = []
-    try:
-        kernel = version("ipykernel")
-    except PackageNotFoundError:
-        ill.append(Finding("warn", "ipykernel is not there", "pip install ipykernel"))
-    else:
-        if int(kernel.partition(".")[0]) < _OLDEST_KERNEL:
-            what = f"ipykernel {_short(kernel)}: Stop and forms answer after the cell"
-            ill.append(Finding("warn", what, 'pip install -U "ipykernel>=7", restart'))
-        else:
-            well.append(f"ipykernel {_short(kernel)}")
-    ours = version("bread-nb")
-    built = _bundle_version(ours)
-    if built == ours:
-        well.append(f"widget bundle {built} = package")
-    elif built is None:
-        what = "the widget bundle is missing: runs go on in text"
-        ill.append(Finding("warn", what, "pip install --force-reinstall bread-nb"))
-    else:
-        what = f"widget bundle {built}, package {ours}"
-        ill.append(Finding("warn", what, "pip install -U bread-nb, reload the page"))
-    yield Finding("ok", ", ".join(well))
-    yield from ill
-
-
-def _short(number: str) -> str:
-    return ".".join(number.split(".")[:2])
-
-
-def _bundle_version(ours: str) -> str | None:
-    bundle = files("bread_nb") / "notebook" / "static" / "widget.js"
-    if not bundle.is_file():
-        return None
-    text = bundle.read_text(encoding="utf-8")
-    found = _BUNDLE.search(text)
-    if found is not None:
-        return found[1].rstrip(".")
-    return ours if f'"{ours}"' in text else "of another version"
-
-
-async def _store(bread: Examined) -> AsyncIterator[Finding]:
+async def _store(bread: Examined) -> list[Finding]:
+    path = getattr(bread.store, "path", None)
     place = str(getattr(bread.store, "place", "of its own"))
     try:
+        if isinstance(path, Path) and (why := _no_room(path)):
+            return [_unwritable(f"store {place}", why)]
         waiting = len(await bread.store.query(RunRow, {"status": "waiting"}))
         broken_off = await bread.interrupted()
     except Exception as error:  # noqa: BLE001
-        yield _unseen(error)
-        return
-    path = getattr(bread.store, "path", None)
+        return [_unseen(error)]
     known = f", version {sql.VERSION}" if path is not None else ""
     waits = "1 run waits" if waiting == 1 else f"{waiting} runs wait"
-    yield Finding("ok", f"store {place}{known}, {waits}")
-    if isinstance(path, Path) and not _writable(path):
-        mend = "make it writable, or set BREAD_STORE=sqlite:///another/place.db"
-        yield Finding("bad", f"store {place} cannot be written", mend)
+    found = [Finding("ok", f"store {place}{known}, {waits}")]
     if broken_off:
         names = ", ".join(row.handle for row in broken_off[:5])
-        yield Finding("warn", f"interrupted: {names}", "bread recover")
+        found.append(Finding("warn", f"interrupted: {names}", "bread recover"))
+    return found
 
 
-def _writable(path: Path) -> bool:
-    nearest = next(place for place in (path, *path.parents) if place.exists())
-    return os.access(nearest, os.W_OK)
+def _files(bread: Examined) -> Iterator[Finding]:
+    """Whether files can be kept; nothing is said where they can."""
+    folder = getattr(bread.blob_store, "folder", None)
+    if isinstance(folder, Path) and (why := _no_room(folder / "file")):
+        yield _unwritable(f"files {folder.parent.name}/{folder.name}", why)
+
+
+def _unwritable(what: str, why: str) -> Finding:
+    mend = "make it writable, or set BREAD_STORE=sqlite:///another/place.db"
+    return Finding("bad", f"{what} cannot be written: {why}", mend)
+
+
+def _no_room(path: Path) -> str | None:
+    """Why a file cannot be written or made; None when it can."""
+    if path.is_dir():
+        return f"{path.name} is a folder"
+    if path.exists() and not os.access(path, os.W_OK):
+        return f"{path.name} is read-only"
+    nearest = next(place for place in path.parents if place.exists())
+    if not nearest.is_dir():
+        return f"{nearest.name} is a file and no folder"
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return f"the folder {nearest.name or nearest} is read-only"
+    return None
 
 
 def _guarded_agents(
@@ -198,25 +174,60 @@ def _guarded_agents(
     return agents, findings
 
 
-def _providers_used(agents: Mapping[str, Agent]) -> dict[str, list[str]]:
+def _guarded_models(
+    agents: Mapping[str, Agent], config: BreadConfig
+) -> dict[str, list[Model]]:
+    """The models of built-in providers that each agent names, those inside others too.
+
+    What a factory of the agent or the project makes is its own affair.
+    """
+    found: dict[str, list[Model]] = {}
+    for agent_id, agent in agents.items():
+        made = {*agent.providers, *(config.providers or ())}
+        with suppress(BreadError):
+            named = list(_named(agent.model))
+            found[agent_id] = [m for m in named if split_name(m.name)[0] not in made]
+    return found
+
+
+def _named(model: object) -> Iterator[Model]:
+    """The models that are described somewhere in a model."""
+    if isinstance(model, str):
+        model = Model(model)
+    described = model if isinstance(model, Model) else getattr(model, "described", None)
+    if isinstance(described, Model):
+        yield described
+        return
+    several: object = getattr(model, "models", None)
+    if isinstance(several, tuple):
+        for each in cast("tuple[object, ...]", several):
+            yield from _named(each)
+    elif (inner := getattr(model, "inner", None)) is not None:
+        yield from _named(inner)
+
+
+def _providers_used(models: Mapping[str, list[Model]]) -> dict[str, list[str]]:
     """The agents that need each built-in provider as it comes, key and all."""
     used: dict[str, list[str]] = {}
-    for agent_id, agent in agents.items():
-        model = agent.model
-        if not isinstance(model, str | Model):
-            continue
-        if isinstance(model, Model) and (model.api_key or model.base_url):
-            continue
-        provider = split_name(agent.model_name)[0]
-        if provider not in agent.providers:
-            used.setdefault(_KEY_OF.get(provider, provider), []).append(agent_id)
+    for agent_id, described in models.items():
+        for model in described:
+            if model.api_key or model.base_url or model.client is not None:
+                continue
+            provider = split_name(model.name)[0]
+            needs = used.setdefault(_KEY_OF.get(provider, provider), [])
+            if agent_id not in needs:
+                needs.append(agent_id)
     return used
 
 
 def _keys(used: Mapping[str, list[str]]) -> Iterator[Finding]:
     for provider in _KEYED:
         name = variable(provider, "API_KEY")
-        if os.environ.get(name, "").strip():
+        key = os.environ.get(name, "").strip()
+        if key and not (key.isascii() and key.isprintable() and " " not in key):
+            mend = f"set {name} again, without quotes and line ends"
+            yield Finding("bad", f"{name} holds characters that no key has", mend)
+        elif key:
             yield Finding("ok", f"{name} is set")
         elif os.environ.get(variable(provider, "BASE_URL")):
             yield Finding("ok", f"{variable(provider, 'BASE_URL')} is set, no key")
@@ -253,23 +264,53 @@ def _local(used: Mapping[str, list[str]]) -> Iterator[Finding]:
     yield Finding("warn" if needed else "ok", what, ", then ".join(steps))
 
 
-def _strangers(agents: Mapping[str, Agent], config: BreadConfig) -> Iterator[Finding]:
+def _recordings() -> Iterator[Finding]:
+    """How models are called here, and what recordings there are."""
+    mode = decide()
+    kept = cassettes(Path.cwd())
+    lines = sum(len(read_lines(path)) for path in kept)
+    files = "1 cassette" if len(kept) == 1 else f"{len(kept)} cassettes"
+    recorded = f"{files} here with {lines} recordings" if kept else "no cassettes here"
+    said = f", said by {mode.said_by}" if mode.said_by else ""
+    if mode.name == "replay" and not kept:
+        mend = "record here, or set BREAD_MODE=live"
+        yield Finding("warn", f"mode replay{said}: {recorded}", mend)
+    else:
+        yield Finding("ok", f"mode {mode.name}{said}, {recorded}")
+
+
+def _strangers(models: Mapping[str, list[Model]]) -> Iterator[Finding]:
     """Agents whose model has a provider that nobody knows."""
-    for agent_id, agent in agents.items():
-        if not isinstance(agent.model, str | Model):
-            continue
-        known = known_providers(agent.providers, config.providers)
-        provider = split_name(agent.model_name)[0]
-        if provider not in known:
-            what = f"{agent_id} asks for the provider {provider!r}, which is unknown"
-            yield Finding("bad", what, f"use one of {', '.join(known)}")
+    known = known_providers()
+    for agent_id, described in models.items():
+        for provider in {split_name(model.name)[0] for model in described}:
+            if provider not in known:
+                what = (
+                    f"{agent_id} asks for the provider {provider!r}, which is unknown"
+                )
+                yield Finding("bad", what, f"use one of {', '.join(known)}")
 
 
-def _front_end() -> Iterator[Finding]:
-    """What the program that shows the notebook cannot do."""
-    if "ipykernel" not in sys.modules:
-        return
-    for name, mark in (("VS Code", "VSCODE_"), ("Colab", "COLAB_")):
-        if any(key.startswith(mark) for key in os.environ):
-            what = f"{name} has no subshells: Stop works by interrupt"
-            yield Finding("warn", what, "use the interrupt button to stop a cell")
+async def _reached(models: Mapping[str, list[Model]]) -> list[Finding]:
+    """What the services say when they are asked, each once."""
+    asked: dict[tuple[str | None, ...], Model] = {}
+    for model in (model for described in models.values() for model in described):
+        if split_name(model.name)[0] in REACHABLE:
+            asked.setdefault((model.name, model.base_url, model.api_key), model)
+    if not asked:
+        return [Finding("ok", "no agent here asks a service over the network")]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_asked(model)) for model in asked.values()]
+    except Exception as error:  # noqa: BLE001
+        return [_unseen(error)]
+    return [task.result() for task in tasks]
+
+
+async def _asked(model: Model) -> Finding:
+    try:
+        found = await reach_service(model)
+    except Exception as error:  # noqa: BLE001
+        return _unseen(error)
+    level = "ok" if found.well else "warn" if found.answers else "bad"
+    return Finding(level, found.what, found.do)

@@ -21,7 +21,7 @@ from bread_nb.providers.transport import (
     Unsendable,
 )
 
-__all__ = ["Answer", "ByHttpx", "certificates", "transport_fault"]
+__all__ = ["Answer", "ByHttpx", "certificates", "fetch", "transport_fault"]
 
 _DIED = (httpx2.ReadError, httpx2.WriteError, httpx2.RemoteProtocolError)
 _UNSENDABLE = (
@@ -71,6 +71,23 @@ def transport_fault(error: Exception) -> Lost | Unreachable | Unsendable:
     if isinstance(error, httpx2.ConnectTimeout):
         return Unreachable(f"no connection within {CONNECT_SECONDS:g} s")
     return Unreachable(" ".join(str(error).split()) or type(error).__name__)
+
+
+async def fetch(url: str, headers: Mapping[str, str]) -> tuple[int, bytes]:
+    """The status and the body that a plain question is answered with.
+
+    Raises:
+        Lost: When the connection broke.
+        Unreachable: When there was none.
+        Unsendable: When the question cannot be sent.
+    """
+    timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
+    async with httpx2.AsyncClient(verify=certificates(), timeout=timeout) as client:
+        try:
+            answer = await client.get(url, headers=dict(headers))
+        except (httpx2.HTTPError, *_UNSENDABLE) as error:
+            raise transport_fault(error) from error
+        return answer.status_code, answer.content
 
 
 class ByHttpx:
