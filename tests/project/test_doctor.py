@@ -16,6 +16,7 @@ from bread_nb.project import surroundings
 from bread_nb.project.doctor import Finding, report
 from bread_nb.stores.sql import VERSION
 
+KEY = "bk-3f9A7Qz1Lw8Xc5Vn2Rt6Yp4M"
 PAID = """
     from bread_nb import Agent
 
@@ -210,7 +211,7 @@ def at(url: str, name: str) -> str:
     return f"""
         from bread_nb import Agent, Model
 
-        agent = Agent(model=Model("{name}", base_url="{url}", api_key="bk-3f9A7Qz1Lw8Xc5Vn2Rt6Yp4M"))
+        agent = Agent(model=Model("{name}", base_url="{url}", api_key="{KEY}"))
     """
 
 
@@ -237,7 +238,7 @@ async def test_a_service_is_asked_for_its_models_on_request_alone(
         assert server.seen == []
         found = about(await findings(project, reach=True), "answers at")
         assert [seen.path for seen in server.seen] == [path]
-        assert "bk-3f9A7Qz1Lw8Xc5Vn2Rt6Yp4M" in str(server.seen[0].headers)
+        assert KEY in str(server.seen[0].headers)
     assert found.level == "ok"
     assert found.what.endswith("answers at 127.0.0.1 and has oven-1")
 
@@ -261,7 +262,7 @@ async def test_a_host_without_a_list_answers_all_the_same(project: Project):
 async def test_a_refused_key_and_a_silent_host_are_bad_and_show_no_key(
     project: Project,
 ):
-    words = {"error": {"message": "bad key bk-3f9A7Qz1Lw8Xc5Vn2Rt6Yp4M"}}
+    words = {"error": {"message": f"bad key {KEY}"}}
     async with ModelServer(Reply.json(words, 401)) as server:
         project.agent("writer", at(server.url, "openai:oven-1"))
         found = await findings(project, reach=True)
@@ -272,7 +273,7 @@ async def test_a_refused_key_and_a_silent_host_are_bad_and_show_no_key(
     )
     gone = about(await findings(project, reach=True), "did not answer")
     assert gone.level == "bad"
-    assert "bk-3f9A7Qz1Lw8Xc5Vn2Rt6Yp4M" not in report(found)
+    assert KEY not in report(found)
 
 
 async def test_a_missing_key_is_told_when_a_service_is_to_be_reached(project: Project):
