@@ -36,6 +36,7 @@ from bread_nb.stores.records import Definition, RunRow, crumb_log
 from bread_nb.stores.store import Store
 
 if TYPE_CHECKING:
+    from bread_nb.project.costs import By, Costs
     from bread_nb.project.doctor import Finding
 
 __all__ = ["Bread"]
@@ -297,6 +298,10 @@ class Bread:
     async def runs(self, *, limit: int | None = 20) -> list[RunRow]:
         """The newest runs, newest first."""
         return await self.store.query(RunRow, newest_first=True, limit=limit)
+
+    async def costs(self, by: By = "run", *, days: int | None = None) -> list[Costs]:
+        """What was spent, by run, family, session, agent, model or day; of `days`."""
+        return await import_module("bread_nb.project.costs").of(self.store, by, days)
 
     async def find_run(self, name: str) -> RunRow:
         """A run by its handle, id, a unique beginning of the id, or `last`.

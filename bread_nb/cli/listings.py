@@ -9,10 +9,17 @@ from bread_nb.bread import Bread
 from bread_nb.cli.exits import FAULT, FINISHED
 from bread_nb.cli.render import as_command
 from bread_nb.crumbs import to_wire
+from bread_nb.project.costs import WAYS, By
 from bread_nb.project.doctor import report
-from bread_nb.project.listing import list_agents, list_pending, list_runs, show_run
+from bread_nb.project.listing import (
+    list_agents,
+    list_costs,
+    list_pending,
+    list_runs,
+    show_run,
+)
 
-__all__ = ["agents", "doctor", "export", "pending", "runs", "show"]
+__all__ = ["agents", "cost", "doctor", "export", "pending", "runs", "show"]
 
 _NEWEST = 20
 
@@ -31,6 +38,20 @@ async def runs(*, everything: bool) -> int:
     """List the newest runs."""
     async with Bread.load() as bread:
         table = await list_runs(bread, limit=None if everything else _NEWEST)
+        click.echo(as_command(table.plain))
+    return FINISHED
+
+
+@click.command(name="cost")
+@click.option("--by", type=click.Choice(WAYS), help="What each line stands for.")
+@click.option("--all", "everything", is_flag=True, help="All days, not today alone.")
+async def cost(*, by: By | None, everything: bool) -> int:
+    """List what was spent today, by family of runs: an agent's and what they started.
+
+    A cost that is not known is no part of a sum, and the sum says so.
+    """
+    async with Bread.load() as bread:
+        table = await list_costs(bread, by=by, days=None if everything else 1)
         click.echo(as_command(table.plain))
     return FINISHED
 

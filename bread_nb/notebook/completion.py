@@ -25,6 +25,7 @@ _MORE = {
     "runs": ("--all",),
     "mode": ("live",),
     "gate": ("drop",),
+    "cost": ("--by", "--all"),
     "doctor": ("--last", "--reach"),
 }
 _NAMED = ("show", "resume", "recover", "cancel")

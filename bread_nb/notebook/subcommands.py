@@ -23,16 +23,21 @@ from bread_nb.notebook.parsing import (
 from bread_nb.notebook.remembered import drop_rule, remembered_rules
 from bread_nb.notebook.shown import Shown
 from bread_nb.notebook.stage import Stage
+from bread_nb.project.costs import WAYS
 from bread_nb.project.decisions import as_answer, refusal
-from bread_nb.project.listing import list_agents, list_pending, list_runs, show_run
+from bread_nb.project.listing import (
+    list_agents,
+    list_costs,
+    list_pending,
+    list_runs,
+    show_run,
+)
 from bread_nb.project.lists import findings_table
 from bread_nb.runtime.inbox import find_question
 from bread_nb.runtime.run import Run
 from bread_nb.stores.records import Checkpoint, RunRow
 
 __all__ = ["run_command"]
-
-_MOST_CARDS = 20
 
 HELP = """\
 %%bread AGENT [--session S] [--model P:M] [--with a,b] [--template] [--discard]
@@ -50,6 +55,7 @@ HELP = """\
 %bread reload               read all code again
 %bread mode [M]             how models are called: live, record NAME, replay, auto
 %bread gate [drop N]        the rules you added while approving
+%bread cost [--all]         what was spent today: --by agent|model|session|day|run
 %bread doctor [AGENT]       what is in order and what is not; --reach: asks the services
                             of the models too; --last: the last error in full
 An ID is a handle (writer-3, writer-3.a), an id or its unique beginning, or last."""
@@ -113,27 +119,30 @@ def _runs(stage: Stage, rest: str) -> None:
 
 
 def _pending(stage: Stage, rest: str) -> None:
-    """The list, then a card for each run that waits or was interrupted."""
+    """What waits, as rows that can be answered, or as a list where nobody looks."""
     _only("pending", rest)
     bread, cell = stage.bread(), stage.cell()
-    cards = cell.watched and cell.in_kernel
-    answer = "form below" if cards else None
-    stage.list(stage.engine.call(lambda: list_pending(bread, answer=answer)))
-    if not cards:
-        return
 
-    async def waiting() -> list[str]:
-        runs = [call.run_id for call in await bread.pending()]
-        runs += [row.id for row in await bread.interrupted()]
-        return list(dict.fromkeys(runs))
+    async def anything() -> bool:
+        return bool(await bread.pending() or await bread.interrupted())
 
-    runs = stage.engine.call(waiting)
-    for run_id in runs[:_MOST_CARDS]:
-        shown = stage.show(bread, run_id)
-        stage.watch.open(shown, cell, waiting_too=False)
-    if len(runs) > _MOST_CARDS:
-        more = len(runs) - _MOST_CARDS
-        stage.say(f"{more} more wait; answer some of these, then %bread pending again.")
+    if cell.watched and cell.in_kernel and stage.engine.call(anything):
+        stage.engine.call(lambda: stage.watch.open_inbox(bread, cell))
+    else:
+        stage.list(stage.engine.call(lambda: list_pending(bread, answer=None)))
+
+
+def _cost(stage: Stage, rest: str) -> None:
+    options = read_options(rest, values=["by"], flags=["all"])
+    if options.text.strip():
+        raise usage(
+            f"%bread cost takes no {options.text.split()[0]!r}.",
+            f"it adds up by {', '.join(WAYS)}.",
+            "%bread cost --by model",
+        )
+    by, bread = options.values.get("by"), stage.bread()
+    days = None if "all" in options.flags else 1
+    stage.list(stage.engine.call(lambda: list_costs(bread, by=by, days=days)))
 
 
 def _doctor(stage: Stage, rest: str) -> None:
@@ -343,6 +352,7 @@ _COMMANDS: dict[str, Callable[[Stage, str], object]] = {
     "reload": _reload,
     "mode": mode_command,
     "gate": _gate,
+    "cost": _cost,
     "doctor": _doctor,
     "help": _help,
 }
