@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bread_nb.base.retry import RetryPolicy
     from bread_nb.bread import Bread
     from bread_nb.errors import BreadError
+    from bread_nb.evals.case import Case, Suite
     from bread_nb.governance.permissions import Permissions
     from bread_nb.notebook.extension import (
         load_ipython_extension,
@@ -48,6 +49,7 @@ __all__ = [
     "Bread",
     "BreadConfig",
     "BreadError",
+    "Case",
     "Cassette",
     "CircuitBreaker",
     "Continue",
@@ -70,6 +72,7 @@ __all__ = [
     "Scripted",
     "ShortCircuit",
     "Stopped",
+    "Suite",
     "Suspended",
     "ToolContext",
     "human_tool",
@@ -85,6 +88,7 @@ _HOMES = {
     "base.retry": ("RetryPolicy",),
     "bread": ("Bread",),
     "errors": ("BreadError",),
+    "evals.case": ("Case", "Suite"),
     "governance.permissions": ("Permissions",),
     "notebook.extension": ("load_ipython_extension", "unload_ipython_extension"),
     "project.config": ("BreadConfig",),

@@ -20,33 +20,29 @@ from bread_nb.errors import BreadError
 from bread_nb.project.config import BreadConfig, find_project, load_config
 from bread_nb.project.equipment import equip
 from bread_nb.project.loader import AgentFolder
-from bread_nb.project.roster import Member, Roster
+from bread_nb.project.roster import Roster
 from bread_nb.providers.deck import Deck
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.attachments import FileSource
 from bread_nb.runtime.desk import Desk, Names
 from bread_nb.runtime.inbox import find_run
 from bread_nb.runtime.listeners import Event, Listeners, Sink
+from bread_nb.runtime.live import too_many
 from bread_nb.runtime.outcome import Outcome, PendingCall
-from bread_nb.runtime.run import Home, Live, Run, Work
+from bread_nb.runtime.run import Here, Home, Live, Run, Work
 from bread_nb.runtime.sessions import Sessions
-from bread_nb.runtime.starting import Start, start_run
+from bread_nb.runtime.starting import Start, refuse_later, start_run
 from bread_nb.stores.blobs import BlobStore
 from bread_nb.stores.records import Definition, RunRow, crumb_log
 from bread_nb.stores.store import Store
 
 if TYPE_CHECKING:
+    from bread_nb.evals.case import Suite
+    from bread_nb.evals.report import Report
     from bread_nb.project.costs import By, Costs
     from bread_nb.project.doctor import Finding
 
 __all__ = ["Bread"]
-
-
-class _Here:
-    """Runs live on the loop that is running where they are asked for."""
-
-    def loop(self) -> asyncio.AbstractEventLoop | None:
-        return None
 
 
 class Bread:
@@ -82,7 +78,7 @@ class Bread:
         folder = AgentFolder(self.root, self.config.entrypoints) if root else None
         self._roster = Roster(agents or {}, folder)
         self._listeners = Listeners(self.config.crumb_filter)
-        self._home = home or Bread.common_home or _Here()
+        self._home = home or Bread.common_home or Here()
         self._lives: dict[Live, None] = {}
         self._kit = equip(
             self.config, self.root, self._listeners, store, deck=Bread.common_deck
@@ -213,13 +209,11 @@ class Bread:
             BreadError: `CONCURRENCY_LIMIT` or `NOT_AVAILABLE` at once; anything else
                 is raised by the run.
         """
-        for name, value in (("skill", skill), ("budget", budget)):
-            if value is not None:
-                raise _not_yet(name)
+        refuse_later(skill=skill, budget=budget)
         live = self._admit(agent if isinstance(agent, str) else agent.name or "agent")
 
         async def work() -> Outcome:
-            member = self._member(agent)
+            member = self._roster.member(agent)
             start = Start(
                 agent_id=member.id,
                 agent=member.agent,
@@ -330,6 +324,32 @@ class Bread:
         """Send every crumb to a sink; the result takes it away again."""
         return self._listeners.add_sink(sink)
 
+    async def eval(
+        self,
+        *targets: Suite | Path | str,
+        model: ModelSource | None = None,
+        repeat: int | None = None,
+        concurrency: int = 8,
+        budget: float | None = None,
+        tags: Sequence[str] = (),
+    ) -> Report:
+        """Hold agents against their suites; one that was interrupted goes on.
+
+        Args:
+            *targets: Suites, agents' ids, or paths; every agent's evals by default.
+            model: Another model for the agents.
+            repeat: How often each case is run, in place of what its suite says.
+            concurrency: How many cases run at once.
+            budget: The most it may cost in US dollars, judges included.
+            tags: Only the cases that carry all of these.
+
+        Raises:
+            BreadError: `EVAL_NOT_FOUND`, `EVAL_BROKEN` or `INVALID_SUITE`.
+        """
+        oven = import_module("bread_nb.evals.ovens")
+        options = oven.Options(model=model, concurrency=concurrency, budget=budget)
+        return await oven.bake(self, targets, options, repeat=repeat, tags=tags)
+
     async def doctor(
         self, agent: str | None = None, *, reach: bool = False
     ) -> list[Finding]:
@@ -362,14 +382,7 @@ class Bread:
     def _admit(self, name: str) -> Live:
         most = self.config.concurrency
         if most is not None and len(self._lives) >= most:
-            raise BreadError(
-                f"{len(self._lives)} runs are under way already.",
-                code="CONCURRENCY_LIMIT",
-                why=f"concurrency is {most}.",
-                do="wait for one to end",
-                retryable=True,
-                context={"in_flight": len(self._lives), "max": most},
-            )
+            raise too_many(len(self._lives), most)
         live = Live(name, keeper=self)
         self._lives[live] = None
         live.ended.add_done_callback(lambda _: self._lives.pop(live, None))
@@ -379,20 +392,6 @@ class Bread:
         seen = partial(self._desk.see_through, work, live, ctx)
         return Run(live, seen, self._home)
 
-    def _member(self, agent: str | Agent) -> Member:
-        if isinstance(agent, Agent):
-            return self._roster.take(agent)
-        return self._roster.find(agent)
-
     def _take_up(self, row: RunRow, ctx: object) -> Run:
         live = self._admit(row.agent_id)
         return self._begin(live, lambda: self._desk.take_up(row, live, ctx), ctx)
-
-
-def _not_yet(name: str) -> BreadError:
-    return BreadError(
-        f"run({name}=...) is not available yet.",
-        code="NOT_AVAILABLE",
-        why="this version has no such capability.",
-        do=f"leave {name} out",
-    )

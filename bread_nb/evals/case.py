@@ -138,6 +138,18 @@ class Suite:
             model=self.model,
         )
 
+    def repeated(self, times: int) -> Suite:
+        """The same suite with each case run so many times."""
+        cases = [replace(case, repeat=times) for case in self.cases]
+        return Suite(
+            self.agent,
+            cases,
+            kind=self.kind,
+            name=self.name,
+            scorers=self.scorers,
+            model=self.model,
+        )
+
     def __len__(self) -> int:
         return len(self.cases)
 

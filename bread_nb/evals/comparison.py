@@ -5,30 +5,44 @@ Cases are paired by suite and name, so models, prompts and commits can be compar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 
 from bread_nb.evals.odds import mcnemar
-from bread_nb.evals.report import Report
 
-__all__ = ["Comparison"]
+__all__ = ["Comparison", "Tally"]
 
 _DOUBT = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """What of a report is compared: its passes, and each case's share of them."""
+
+    passed: int
+    expected: int
+    shares: Mapping[str, float]
+
+    def __str__(self) -> str:
+        return f"{self.passed} of {self.expected}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
     """An evaluation beside an earlier one; it shows itself in a cell as a table."""
 
-    before: Report
-    now: Report
+    before: Tally
+    now: Tally
 
     @cached_property
     def cases(self) -> dict[str, tuple[float | None, float | None]]:
         """The share of passed runs of each case, before and now; None: not there."""
-        first, second = _shares(self.before), _shares(self.now)
-        return {name: (first.get(name), second.get(name)) for name in first | second}
+        first, second = self.before.shares, self.now.shares
+        return {
+            name: (first.get(name), second.get(name)) for name in {**first, **second}
+        }
 
     @property
     def lost(self) -> list[str]:
@@ -61,22 +75,7 @@ class Comparison:
         return f"{said}: that may be luck (p = {self.chance:.2f})."
 
     def __repr__(self) -> str:
-        was, now = self.before, self.now
-        return (
-            f"Comparison({was.passed} of {was.expected} -> {now.passed} of "
-            f"{now.expected}; {self.note})"
-        )
+        return f"Comparison({self.before} -> {self.now}; {self.note})"
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return import_module("bread_nb.evals.tables").compared(self)
-
-
-def _shares(report: Report) -> dict[str, float]:
-    several = len(report.suites) > 1
-    return {
-        f"{suite.name}: {case}" if several else case: (
-            sum(row.passed for row in rows) / len(rows)
-        )
-        for suite in report.suites
-        for case, rows in suite.by_case.items()
-    }

@@ -9,16 +9,14 @@ from functools import cached_property
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from pydantic import JsonValue
 
 from bread_nb.errors import BreadError
+from bread_nb.evals.comparison import Comparison, Tally
 from bread_nb.evals.odds import interval, pass_at, spread
 from bread_nb.evals.sheet import EvalRow
-
-if TYPE_CHECKING:
-    from bread_nb.evals.comparison import Comparison
 
 __all__ = ["Report", "SuiteReport"]
 
@@ -87,7 +85,7 @@ class SuiteReport:
         if all(len(runs) == 1 for runs in self.by_case.values()):
             return interval(self.passed, self.expected)
         runs = self.by_case.values()
-        return spread([sum(row.passed for row in each) / len(each) for each in runs])
+        return spread([_share(each) for each in runs])
 
     @cached_property
     def by_case(self) -> dict[str, list[EvalRow]]:
@@ -204,8 +202,18 @@ class Report:
     def compare(self, other: Report | str | PathLike[str]) -> Comparison:
         """This report beside an earlier one, or its file, case by case."""
         before = other if isinstance(other, Report) else Report.load(other)
-        module = import_module("bread_nb.evals.comparison")
-        return cast("Comparison", module.Comparison(before=before, now=self))
+        return Comparison(before=before.tally, now=self.tally)
+
+    @property
+    def tally(self) -> Tally:
+        """What of it is compared with another."""
+        several = len(self.suites) > 1
+        shares = {
+            f"{suite.name}: {case}" if several else case: _share(rows)
+            for suite in self.suites
+            for case, rows in suite.by_case.items()
+        }
+        return Tally(passed=self.passed, expected=self.expected, shares=shares)
 
     def frame(self) -> Any:  # noqa: ANN401
         """The rows as a pandas DataFrame, one column a scorer.
@@ -274,6 +282,10 @@ class Report:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return import_module("bread_nb.evals.tables").bundle(self)
+
+
+def _share(rows: Sequence[EvalRow]) -> float:
+    return sum(row.passed for row in rows) / len(rows)
 
 
 def _suite(value: JsonValue) -> SuiteReport:

@@ -41,7 +41,7 @@ def compared(comparison: Comparison) -> dict[str, str]:
         if was != now:
             table.append([name, _share(was), _share(now)])
     head = comparison.note
-    rates = [["", *(f"{r.passed} of {r.expected}" for r in _both(comparison))]]
+    rates = [["passed", str(comparison.before), str(comparison.now)]]
     rows = [*table[:1], *rates, *table[1 : _MOST_ROWS + 1]]
     return _kept(
         [head, *_aligned(rows), ""],
@@ -91,10 +91,6 @@ def _table(suite: SuiteReport) -> list[list[str]]:
     if left > 0:
         table.append(["", f"{left} more", "", "", ""])
     return table
-
-
-def _both(comparison: Comparison) -> tuple[Report, Report]:
-    return comparison.before, comparison.now
 
 
 def _share(share: float | None) -> str:

@@ -49,8 +49,15 @@ class Roster:
             return Member(loaded.id, loaded.agent, loaded.definition)
         raise unknown_agent(agent_id, self.ids())
 
-    def take(self, agent: Agent) -> Member:
-        """An agent handed over itself; its runs can be gone on with from here."""
+    def member(self, agent: str | Agent) -> Member:
+        """An agent by its id, or one that is handed over itself.
+
+        Raises:
+            BreadError: `AGENT_NOT_FOUND` or `AGENT_BROKEN`.
+        """
+        return self.find(agent) if isinstance(agent, str) else self._take(agent)
+
+    def _take(self, agent: Agent) -> Member:
         agent_id = agent.name or "agent"
         self._handed[agent_id] = agent
         return Member(agent_id, agent)

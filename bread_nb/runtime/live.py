@@ -14,7 +14,7 @@ from bread_nb.errors import BreadError
 from bread_nb.runtime.hooks import as_bread_error
 from bread_nb.runtime.outcome import Outcome
 
-__all__ = ["Live", "Reader", "Work", "follow", "running"]
+__all__ = ["Live", "Reader", "Work", "follow", "running", "too_many"]
 
 _TICK_SECONDS = 0.1
 Work = Callable[[], Coroutine[Any, Any, Outcome]]
@@ -188,3 +188,15 @@ def _tell(loop: asyncio.AbstractEventLoop, fn: Callable[[], object]) -> None:
         loop.call_soon_threadsafe(fn)
     except RuntimeError:
         return
+
+
+def too_many(at_work: int, most: int) -> BreadError:
+    """The error for one run more than may be under way at once."""
+    return BreadError(
+        f"{at_work} runs are under way already.",
+        code="CONCURRENCY_LIMIT",
+        why=f"concurrency is {most}.",
+        do="wait for one to end",
+        retryable=True,
+        context={"in_flight": at_work, "max": most},
+    )

@@ -17,13 +17,21 @@ from bread_nb.errors import BreadError, TimeoutError
 from bread_nb.runtime.live import Live, Work, follow, running
 from bread_nb.runtime.outcome import Outcome, Suspended
 
-__all__ = ["Home", "Live", "Run", "Work"]
+__all__ = ["Here", "Home", "Live", "Run", "Work"]
 
 
 class Home(Protocol):
     """Where runs live: the loop their tasks belong to, if it is running already."""
 
     def loop(self) -> asyncio.AbstractEventLoop | None: ...
+
+
+class Here:
+    """Runs live on the loop that is running where they are asked for."""
+
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """No loop of its own."""
+        return None
 
 
 class Run:

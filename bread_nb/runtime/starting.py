@@ -43,7 +43,7 @@ from bread_nb.stores.records import Counter, Definition, RunRow, Session
 from bread_nb.stores.store import Claim, Put, Step
 from bread_nb.tools.lifecycle import HookContext, ShortCircuit
 
-__all__ = ["Start", "start_run"]
+__all__ = ["Start", "refuse_later", "start_run"]
 
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 _TRIES = 20
@@ -72,6 +72,22 @@ class Start:
     discard: bool = False
     definition: Definition | None = None
     on_human_required: Callable[[HumanRequired], object] | None = None
+
+
+def refuse_later(**given: object) -> None:
+    """Refuse the options of a run whose capability has not come yet.
+
+    Raises:
+        BreadError: `NOT_AVAILABLE`, naming the option.
+    """
+    for name, value in given.items():
+        if value is not None:
+            raise BreadError(
+                f"run({name}=...) is not available yet.",
+                code="NOT_AVAILABLE",
+                why="this version has no such capability.",
+                do=f"leave {name} out",
+            )
 
 
 async def start_run(start: Start, kit: Kit, live: Live) -> Outcome:

@@ -1,0 +1,186 @@
+"""From what a person names to suites: agents, folders, files, and single cases.
+
+`agents/<id>/evals/*.py` hold `Suite` objects, `*.yaml` are suites in words. A broken
+file is one error that names it, its line and the mend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Protocol, cast
+
+from bread_nb.base.redact import Redactor, environment_secrets
+from bread_nb.errors import BreadError, closest
+from bread_nb.evals.case import Suite
+from bread_nb.evals.suite_files import read_suite
+from bread_nb.project.borders import USER_FAULTS, open_border
+from bread_nb.project.mending import Place, Trouble, diagnose, trouble
+from bread_nb.project.snapshots import Package, take_snapshot
+
+__all__ = ["Kitchen", "Target", "find_suites"]
+
+Target = str | Path | Suite
+
+_AGENTS = "agents"
+_EVALS = "evals"
+_SUFFIXES = (".py", ".yaml", ".yml")
+_CASE = "::"
+
+
+class Kitchen(Protocol):
+    """What finding suites needs of Bread."""
+
+    @property
+    def root(self) -> Path: ...
+    def agent_ids(self) -> list[str]: ...
+
+
+def find_suites(bread: Kitchen, targets: Sequence[Target] = ()) -> list[Suite]:
+    """The suites that are named; those of all agents when none is.
+
+    Args:
+        bread: The project.
+        targets: `Suite` objects, agents' ids, paths of folders and files, and
+            `path::case` for one case.
+
+    Raises:
+        BreadError: `EVAL_NOT_FOUND`, `EVAL_BROKEN` or `INVALID_SUITE`.
+    """
+    if not targets:
+        found = [
+            s for agent_id in bread.agent_ids() for s in _of_agent(bread, agent_id)
+        ]
+        if not found:
+            raise _nothing("agents/", "bread new agent writer writes one to begin with")
+        return found
+    return [suite for target in targets for suite in _of_target(bread, target)]
+
+
+def _of_target(bread: Kitchen, target: Target) -> list[Suite]:
+    if isinstance(target, Suite):
+        return [target]
+    text, _, case = str(target).partition(_CASE)
+    found = _of_name(bread, text)
+    if not case:
+        return found
+    holds = [suite for suite in found if any(c.name == case for c in suite.cases)]
+    if not holds:
+        known = [c.name for suite in found for c in suite.cases]
+        near = closest(case, known)
+        raise _nothing(
+            f"a case {case!r} in {text}",
+            f"did you mean {near!r}?" if near else f"it has {', '.join(known[:8])}",
+        )
+    return [suite.select(names=[case]) for suite in holds]
+
+
+def _of_name(bread: Kitchen, text: str) -> list[Suite]:
+    if text in bread.agent_ids():
+        found = _of_agent(bread, text)
+        if not found:
+            raise _nothing(
+                f"an eval of {text}", f"write agents/{text}/evals/first.yaml"
+            )
+        return found
+    path = next((p for p in (Path(text), bread.root / text) if p.exists()), None)
+    if path is None:
+        near = closest(text, bread.agent_ids())
+        raise _nothing(text, f"bread eval {near}" if near else "bread eval PATH")
+    if path.is_file():
+        return _of_file(bread, path.absolute())
+    files = list(_files(path.absolute()))
+    if not files:
+        raise _nothing(f"an eval in {text}", "write evals/first.yaml there")
+    return [suite for file in files for suite in _of_file(bread, file)]
+
+
+def _of_agent(bread: Kitchen, agent_id: str) -> list[Suite]:
+    folder = bread.root / _AGENTS / agent_id / _EVALS
+    if not folder.is_dir():
+        return []
+    return [suite for file in _files(folder) for suite in _of_file(bread, file)]
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The eval files in a folder: its own when it is one of evals, else those below."""
+    own = folder.name == _EVALS
+    pattern = "*" if own else f"**/{_EVALS}/*"
+    for path in sorted(folder.glob(pattern)):
+        if path.suffix in _SUFFIXES and not path.name.startswith((".", "_")):
+            yield path
+
+
+def _of_file(bread: Kitchen, path: Path) -> list[Suite]:
+    place = Place(root=bread.root, folder=path.parent, file=path.name)
+    try:
+        if path.suffix == ".py":
+            found = list(_in_module(_loaded(bread, path)))
+        elif path.suffix in _SUFFIXES:
+            found = [read_suite(path, _owner(bread, path))]
+        else:
+            raise _nothing(f"an eval in {path.name}", "it is a .py or a .yaml file")
+    except USER_FAULTS as error:
+        if isinstance(error, BreadError) and error.code == "EVAL_NOT_FOUND":
+            raise
+        raise _broken(diagnose(error, place)) from error
+    if not found:
+        nothing = trouble(place, "has no suite", "there is no Suite in it")
+        raise _broken(replace(nothing, mend="write suite = Suite(...)"))
+    return found
+
+
+def _loaded(bread: Kitchen, path: Path) -> ModuleType:
+    """A file's module; one in an agent's folder is imported as a part of it."""
+    agents = bread.root / _AGENTS
+    with open_border(bread.root):
+        if path.is_relative_to(agents):
+            agent_id, *rest = path.relative_to(agents).with_suffix("").parts
+            package = Package(take_snapshot(agents / agent_id))
+            return package.load(".".join(rest))
+        module = ModuleType(f"_bread_eval_{path.stem}")
+        module.__file__ = str(path)
+        code = compile(path.read_bytes(), str(path), "exec", dont_inherit=True)
+        exec(code, vars(module))
+        return module
+
+
+def _in_module(module: ModuleType) -> Iterator[Suite]:
+    for name, value in vars(module).items():
+        if name.startswith("_"):
+            continue
+        if isinstance(value, Suite):
+            yield value
+        elif isinstance(value, list | tuple):
+            several = cast("Sequence[object]", value)
+            yield from (each for each in several if isinstance(each, Suite))
+
+
+def _owner(bread: Kitchen, path: Path) -> str | None:
+    """The agent whose folder a file lies in."""
+    agents = bread.root / _AGENTS
+    return path.relative_to(agents).parts[0] if path.is_relative_to(agents) else None
+
+
+def _broken(found: Trouble) -> BreadError:
+    redact = Redactor(environment_secrets()).text
+    return BreadError(
+        redact(found.what),
+        code="EVAL_BROKEN",
+        why=redact(found.why),
+        do=f"{redact(found.mend)}; nothing was run",
+        context={"file": found.file, "line": found.line},
+    )
+
+
+def _nothing(what: str, do: str) -> BreadError:
+    return BreadError(
+        f"There is no {what}."
+        if not what.startswith("an ")
+        else f"There is not {what}.",
+        code="EVAL_NOT_FOUND",
+        why="evals are agents/<id>/evals/*.py and *.yaml.",
+        do=do,
+    )

@@ -1,0 +1,79 @@
+"""From what a person names to a report: the one way into evaluating.
+
+`watching` is where a notebook or a terminal puts what shows the progress.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import ClassVar, Protocol
+
+from bread_nb.errors import BreadError
+from bread_nb.evals.attempts import Eater
+from bread_nb.evals.case import Suite
+from bread_nb.evals.evaluate import Options, Progress, evaluate
+from bread_nb.evals.finding import Kitchen, Target, find_suites
+from bread_nb.evals.report import Report
+from bread_nb.project.config import BreadConfig
+from bread_nb.stores.records import Definition
+
+__all__ = ["Bakery", "Options", "Watching", "bake"]
+
+
+class Bakery(Eater, Kitchen, Protocol):
+    """What evaluating needs of Bread."""
+
+    @property
+    def config(self) -> BreadConfig: ...
+    def definition(self, agent_id: str) -> Definition | None: ...
+
+
+class Watching:
+    """Who shows the progress of an evaluation that nobody else watches."""
+
+    begin: ClassVar[Callable[[Options], Callable[[Progress], None]] | None] = None
+
+
+async def bake(
+    bread: Bakery,
+    targets: Sequence[Target],
+    options: Options,
+    *,
+    repeat: int | None = None,
+    tags: Sequence[str] = (),
+) -> Report:
+    """Evaluate what is named.
+
+    Args:
+        bread: Who runs the agents.
+        targets: Suites, agents' ids, or paths; every agent's evals when empty.
+        options: How.
+        repeat: How often each case is run, in place of what its suite says.
+        tags: Only the cases that carry all of these.
+
+    Raises:
+        BreadError: `EVAL_NOT_FOUND`, `EVAL_BROKEN` or `INVALID_SUITE`.
+    """
+    suites = find_suites(bread, targets)
+    if tags:
+        suites = [s.select(*tags) for s in suites if _carries(s, tags)]
+        if not suites:
+            raise BreadError(
+                f"No case is tagged {', '.join(tags)}.",
+                code="EVAL_NOT_FOUND",
+                why="a case must carry all of the tags.",
+                do="look at the tags in the suites",
+            )
+    if repeat is not None:
+        suites = [suite.repeated(repeat) for suite in suites]
+    most = bread.config.concurrency
+    if most is not None and options.concurrency > most:
+        options = replace(options, concurrency=most)
+    if options.watch is None and Watching.begin is not None:
+        options = replace(options, watch=Watching.begin(options))
+    return await evaluate(bread, suites, bread.definition, options)
+
+
+def _carries(suite: Suite, tags: Sequence[str]) -> bool:
+    return any(set(tags) <= set(case.tags) for case in suite.cases)
