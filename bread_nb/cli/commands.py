@@ -21,7 +21,7 @@ from bread_nb.cli.render import (
     as_command,
     tell,
 )
-from bread_nb.cli.running import carry_out, say_edits
+from bread_nb.cli.running import carry_out, recording, say_edits
 from bread_nb.errors import BreadError
 from bread_nb.project.decisions import Decisions, as_answer
 from bread_nb.project.inputs import read_input
@@ -52,6 +52,7 @@ _as_trace = click.option(
 @click.option("--discard", is_flag=True, help="End the run that waits in the session.")
 @click.option("--approve", is_flag=True, help="Approve every call that asks.")
 @click.option("--deny", is_flag=True, help="Refuse every call that asks.")
+@click.option("--record", metavar="NAME", help="Record what the model says as NAME.")
 @click.option(
     "--decide",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -69,6 +70,7 @@ async def run(
     discard: bool,
     approve: bool,
     deny: bool,
+    record: str | None,
     decide: Path | None,
 ) -> int:
     """Run AGENT once with INPUT; - reads the input from stdin.
@@ -76,7 +78,9 @@ async def run(
     An agent that takes a mapping gets one from YAML or JSON.
     """
     decisions = _decisions(approve, deny, decide)
-    async with Bread.load() as bread:
+    with recording(record):
+        bread = Bread.load()
+    async with bread:
         known = bread.agent(agent)
         text = _text(agent, input)
         voice = _voice(manner, streams=known.format != "json")

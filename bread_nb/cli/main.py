@@ -39,6 +39,7 @@ _COMMANDS = {
     "resume": ("commands", "Answer a call that waits, and go on."),
     "recover": ("commands", "Go on with runs whose process died."),
     "cancel": ("commands", "End a run that waits or was interrupted."),
+    "cassette": ("tapes", "Show, check or prune recordings of models."),
     "doctor": ("listings", "Say what is in order here and what is not."),
     "new": ("setting_up", "Make something new: an agent."),
     "install": ("setting_up", "Install the kernel 'Python (bread)'."),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from bread_nb.a2ui.words import say
 from bread_nb.bread import Bread
@@ -10,13 +12,30 @@ from bread_nb.cli.exits import FINISHED, STOPPED, WAITING
 from bread_nb.cli.render import Voice, note, say_end, tell
 from bread_nb.errors import BreadError
 from bread_nb.project.decisions import Decisions
+from bread_nb.providers.deck import Deck
 from bread_nb.runtime.outcome import Finished, Outcome, PendingCall, Stopped, Suspended
 from bread_nb.runtime.run import Run
 from bread_nb.stores.records import Definition, RunRow
 
-__all__ = ["carry_out", "exit_code", "follow", "say_edits", "tell_end"]
+__all__ = ["carry_out", "exit_code", "follow", "recording", "say_edits", "tell_end"]
 
 _SECONDS_TO_END = 10
+
+
+@contextmanager
+def recording(name: str | None) -> Generator[None]:
+    """Have the `Bread` that is made in the block record under a name, if there is one.
+
+    Raises:
+        BreadError: `RECORD_REFUSED` in CI.
+    """
+    if name is not None:
+        Bread.common_deck = Deck()
+        Bread.common_deck.choose("record", name, said_by="--record")
+    try:
+        yield
+    finally:
+        Bread.common_deck = None
 
 
 async def carry_out(

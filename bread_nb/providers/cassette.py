@@ -41,7 +41,7 @@ class Cassette(Taped):
     ) -> None:
         deck = Deck()
         if mode is not None:
-            deck.choose(mode)
+            deck.choose(mode, said_by="Cassette(mode=)")
         settings: dict[str, JsonValue] = {}
         if isinstance(model, Model):
             settings = dict(model.settings)

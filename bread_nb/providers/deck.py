@@ -26,6 +26,7 @@ from bread_nb.providers.shelf import (
     append,
     cassettes,
     rewrite,
+    rewrite_text,
 )
 from bread_nb.providers.tape import Recording
 
@@ -68,13 +69,20 @@ class Deck:
 
     # -- the mode ----------------------------------------------------------------------
 
-    def choose(self, name: str, cassette: str | None = None) -> Mode:
+    def choose(
+        self, name: str, cassette: str | None = None, *, said_by: str = "%bread mode"
+    ) -> Mode:
         """Take a mode, whatever the environment says.
+
+        Args:
+            name: The mode.
+            cassette: The name to record under, if any.
+            said_by: Who says so, for messages.
 
         Raises:
             BreadError: `INVALID_MODE`, or `RECORD_REFUSED` in CI.
         """
-        self.chosen = mode_named(name, "%bread mode")
+        self.chosen = mode_named(name, said_by)
         self.named = cassette
         return self.chosen
 
@@ -245,13 +253,15 @@ class Deck:
             fresh = begun not in self._begun
             self._begun.add(begun)
             if fresh and path.exists():
-                rewrite(path, lambda lines: self._kept(lines, key))
+                if self._anew:
+                    rewrite_text(path, lambda _: "")
+                else:
+                    rewrite(path, lambda lines: _without(lines, key))
             append(path, line)
 
-    def _kept(self, lines: Sequence[Line], key: str) -> list[str]:
-        if self._anew:
-            return []
-        return [line.text for line in lines if line.value.get("key") != key]
+
+def _without(lines: Sequence[Line], key: str) -> list[str]:
+    return [line.text for line in lines if line.value.get("key") != key]
 
 
 def cassette_path(name: str) -> Path:

@@ -23,9 +23,20 @@ try:
 except ImportError:  # where there is no such module, a line is still written at once
     fcntl = None
 
-__all__ = ["SUFFIX", "Line", "Shelf", "append", "cassettes", "read_lines", "rewrite"]
+__all__ = [
+    "SUFFIX",
+    "Line",
+    "Shelf",
+    "append",
+    "cassettes",
+    "read_lines",
+    "rewrite",
+    "rewrite_text",
+]
 
 SUFFIX = ".cassette.jsonl"
+
+_BLOCK = 1 << 20
 
 Json = dict[str, JsonValue]
 
@@ -148,8 +159,8 @@ def append(path: Path, line: str) -> None:
         BreadError: `CASSETTE_UNWRITABLE`.
     """
     with _writing(path), _held(path) as file:
-        start = "\n" if _is_torn(file) else ""
-        _write(file, f"{start}{line}\n".encode())
+        _cut_torn_line(file)
+        _write(file, f"{line}\n".encode())
 
 
 def rewrite(path: Path, change: Callable[[Sequence[Line]], Iterable[str]]) -> None:
@@ -158,8 +169,21 @@ def rewrite(path: Path, change: Callable[[Sequence[Line]], Iterable[str]]) -> No
     Raises:
         BreadError: `CASSETTE_UNWRITABLE`, or `CASSETTE_BROKEN`.
     """
+
+    def changed(_: str) -> str:
+        return "".join(f"{line}\n" for line in change(read_lines(path)))
+
+    rewrite_text(path, changed)
+
+
+def rewrite_text(path: Path, change: Callable[[str], str]) -> None:
+    """Put what `change` makes of a cassette's text in its place, all at once.
+
+    Raises:
+        BreadError: `CASSETTE_UNWRITABLE`.
+    """
     with _writing(path), _held(path):
-        text = "".join(f"{line}\n" for line in change(read_lines(path)))
+        text = change(path.read_bytes().decode("utf-8", "replace"))
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             draft.write_bytes(text.encode())
@@ -207,12 +231,16 @@ def _is_at(file: int, path: Path) -> bool:
     return (mine.st_ino, mine.st_dev) == (there.st_ino, there.st_dev)
 
 
-def _is_torn(file: int) -> bool:
-    """Whether the last line was never finished."""
-    if os.lseek(file, 0, os.SEEK_END) == 0:
-        return False
+def _cut_torn_line(file: int) -> None:
+    """Take away a last line that was never finished; whoever wrote it is gone."""
+    end = os.lseek(file, 0, os.SEEK_END)
+    if end == 0:
+        return
     os.lseek(file, -1, os.SEEK_END)
-    return os.read(file, 1) != b"\n"
+    if os.read(file, 1) != b"\n":
+        os.lseek(file, 0, os.SEEK_SET)
+        text = b"".join(iter(lambda: os.read(file, _BLOCK), b""))
+        os.ftruncate(file, text.rfind(b"\n") + 1)
 
 
 def _write(file: int, data: bytes) -> None:
