@@ -61,7 +61,9 @@ class Costs:
     def __repr__(self) -> str:
         least = ">= " if self.unpriced_calls else ""
         known = "unknown" if self.cost is None else f"{least}${self.cost:.4f}"
-        return f"Costs({self.name!r}, {self.runs} runs, {self.calls} calls, {known})"
+        runs = "1 run" if self.runs == 1 else f"{self.runs} runs"
+        calls = "1 call" if self.calls == 1 else f"{self.calls} calls"
+        return f"Costs({self.name!r}, {runs}, {calls}, {known})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
