@@ -16,8 +16,8 @@ from pydantic import JsonValue
 from bread_nb.crumbs import Crumb
 from bread_nb.errors import BreadError, Halt
 from bread_nb.evals.case import Suite
+from bread_nb.evals.scoresheet import Item
 from bread_nb.evals.scoring import Attempt
-from bread_nb.evals.sheet import Item
 from bread_nb.messages import Usage
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.bills import bills_of, total_of

@@ -18,8 +18,8 @@ from bread_nb.errors import BreadError, Halt
 from bread_nb.evals.attempts import Attempts, Eater
 from bread_nb.evals.case import Suite
 from bread_nb.evals.report import Report, SuiteReport
+from bread_nb.evals.scoresheet import EvalRow, Item, Sheet, items_of, open_sheet
 from bread_nb.evals.scoring import Attempt, Scorer, Verdict
-from bread_nb.evals.sheet import EvalRow, Item, Sheet, items_of, open_sheet
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.stores.records import Definition
 from bread_nb.tools.tool import Tool

@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from bread_nb.evals.report import Report, SuiteReport
-from bread_nb.evals.sheet import EvalRow
+from bread_nb.evals.scoresheet import EvalRow
 
 __all__ = ["write_junit"]
 

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from bread_nb.errors import BreadError
 from bread_nb.evals.comparison import Comparison, Tally
 from bread_nb.evals.odds import interval, pass_at, spread
-from bread_nb.evals.sheet import EvalRow
+from bread_nb.evals.scoresheet import EvalRow
 
 __all__ = ["Report", "SuiteReport"]
 

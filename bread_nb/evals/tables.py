@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bread_nb.evals.comparison import Comparison
     from bread_nb.evals.report import Report, SuiteReport
-    from bread_nb.evals.sheet import EvalRow
+    from bread_nb.evals.scoresheet import EvalRow
 
 __all__ = ["bundle", "compared", "headline"]
 
