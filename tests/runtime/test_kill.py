@@ -10,6 +10,9 @@ import pytest
 from fixtures.killable import bakery, ledger
 
 from bread_nb import Bread, Finished, Suspended
+from bread_nb.a2ui.spending import tokens_of
+from bread_nb.crumbs import ModelUsed
+from bread_nb.runtime.bills import bills_of, total_of
 from bread_nb.runtime.outcome import Outcome, PendingCall
 
 SCRIPT = Path(__file__).parents[1] / "fixtures" / "killable.py"
@@ -115,8 +118,12 @@ async def check(folder: Path, crumb: str) -> None:
         asked = [call.id for message in messages for call in message.calls]
         answered = [p.call_id for m in messages if m.role == "tool" for p in m.parts]
         assert answered == asked
-        numbers = [crumb.seq for crumb in await bread.crumbs("last")]
+        crumbs = await bread.crumbs("last")
+        numbers = [crumb.seq for crumb in crumbs]
         assert numbers == sorted(set(numbers))
+        used = [tokens_of(c.usage) for c in crumbs if isinstance(c, ModelUsed)]
+        bill = total_of(bills_of(rows[0]))
+        assert (bill.calls, bill.usage.total) == (len(used), sum(used)), crumb
     assert Counter(ledger(folder)) == dict.fromkeys(DEEDS, 1), crumb
 
 
