@@ -2,8 +2,9 @@
 
 Settings go into the request as they are, apart from these: `max_tokens` is 8192 when
 it is not given, on top of a thinking budget; `stop` is another word for
-`stop_sequences`; `betas` is a list for the `anthropic-beta` header; a setting that is
-null leaves out what would be sent otherwise.
+`stop_sequences`; `betas` is a list for the `anthropic-beta` header; `tools` are the
+service's own and offered beside the agent's; a setting that is null leaves out what
+would be sent otherwise.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from bread_nb.providers.encoding import (
     held,
     keep_encoded,
     kind_of,
+    offered,
     readable,
     result_words,
     turns,
@@ -55,7 +57,7 @@ __all__ = ["Anthropic"]
 _URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
 _MAX_TOKENS = 8192
-_OWN_SETTINGS = CALL_SETTINGS | {"max_tokens", "stop", "betas"}
+_OWN_SETTINGS = CALL_SETTINGS | {"max_tokens", "stop", "betas", "tools"}
 # Models from before structured outputs refuse `output_config.format`.
 _NO_FORMAT = re.compile(
     r"(?:^|\.)claude-(?:[23]|instant|"
@@ -136,9 +138,8 @@ class Anthropic:
             "stream": True,
             "system": system or None,
         }
-        tools = [_tool(tool) for tool in request.tools]
-        if tools:
-            sent["tools"] = cast("JsonValue", tools)
+        if tools := [*map(_tool, request.tools), *offered(settings)]:
+            sent["tools"] = tools
             sent["tool_choice"] = _choice(request.tool_choice)
         if "stop" in settings:
             stop = settings["stop"]

@@ -23,6 +23,7 @@ __all__ = [
     "held",
     "keep_encoded",
     "kind_of",
+    "offered",
     "readable",
     "result_words",
     "turns",
@@ -96,6 +97,12 @@ def kind_of(file: File) -> str:
     """The mime type of a file, without parameters and as services spell it."""
     kind = file.mime_type.partition(";")[0].strip().lower()
     return "image/jpeg" if kind == "image/jpg" else kind
+
+
+def offered(settings: Mapping[str, JsonValue]) -> list[JsonValue]:
+    """The tools of the service itself that settings ask for."""
+    tools = settings.get("tools")
+    return tools if isinstance(tools, list) else []
 
 
 def turns(

@@ -38,6 +38,7 @@ from bread_nb.providers.encoding import (
     held,
     keep_encoded,
     kind_of,
+    offered,
     readable,
     result_words,
     turns,
@@ -150,10 +151,10 @@ class Gemini:
             sent["systemInstruction"] = {"parts": [{"text": system}]}
         if request.tools:
             declared: JsonValue = [_declared(tool) for tool in request.tools]
-            sent["tools"] = [{"functionDeclarations": declared}, *_offered(settings)]
+            sent["tools"] = [{"functionDeclarations": declared}, *offered(settings)]
             sent["toolConfig"] = _choice(request.tool_choice)
-        elif offered := _offered(settings):
-            sent["tools"] = offered
+        elif more := offered(settings):
+            sent["tools"] = more
         named = {k: v for k, v in settings.items() if k not in _OWN_SETTINGS}
         given = {camel(key): value for key, value in named.items()}
         sent |= {key: given.pop(key) for key in _AT_TOP & given.keys()}
@@ -276,12 +277,6 @@ def _declared(tool: ToolSpec) -> Wire:
         "description": tool.description,
         "parameters": fit(object_schema(tool.parameters)).schema,
     }
-
-
-def _offered(settings: Mapping[str, JsonValue]) -> list[JsonValue]:
-    """The tools of the service that settings ask for."""
-    tools = settings.get("tools")
-    return tools if isinstance(tools, list) else []
 
 
 def _choice(choice: str | None) -> JsonValue:

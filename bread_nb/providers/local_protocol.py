@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from bread_nb.base.wire import dumps
 from bread_nb.messages import Message, Text, ToolResult, ToolSpec, assistant, user
+from bread_nb.providers.encoding import file_words
 from bread_nb.providers.grammar import arguments_grammar, fields_of, sentences
 from bread_nb.providers.shots import (
     Shot,
@@ -83,8 +84,8 @@ def _now(messages: tuple[Message, ...]) -> tuple[str, list[ToolResult]]:
     """What the user asked last, and the results that came since."""
     question, results = "", list[ToolResult]()
     for message in messages:
-        if message.role == "user" and message.text.strip():
-            question, results = message.text, []
+        if message.role == "user" and (words := _words(message)).strip():
+            question, results = words, []
         elif message.role == "tool":
             results += [p for p in message.parts if isinstance(p, ToolResult)]
     return question[:_LONGEST_QUESTION], results
@@ -138,10 +139,16 @@ def _chat(shots: list[Shot], question: str) -> tuple[Message, ...]:
 def _spoken(messages: tuple[Message, ...]) -> tuple[Message, ...]:
     """The words of a conversation, without its calls and results."""
     return tuple(
-        Message(message.role, (Text(message.text),))
+        Message(message.role, (Text(words),))
         for message in messages
-        if message.role != "tool" and message.text.strip()
+        if message.role != "tool" and (words := _words(message)).strip()
     )
+
+
+def _words(message: Message) -> str:
+    """What a message says; a file is its name, the model sees nothing else of it."""
+    pieces = [*map(file_words, message.files), message.text]
+    return "\n".join(piece for piece in pieces if piece.strip())
 
 
 def _to_schema(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:

@@ -2,8 +2,9 @@
 
 `Model("openai:…", base_url=…)` names another host. Settings go into the request as
 they are, apart from these: `max_tokens` is sent under the name the host takes,
-`system_role` (`system`, `developer` or `user`) says how the system prompt is sent, and
-a setting that is null leaves out what would be sent otherwise.
+`system_role` (`system`, `developer` or `user`) says how the system prompt is sent,
+`tools` are the host's own and offered beside the agent's, and a setting that is null
+leaves out what would be sent otherwise.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from bread_nb.providers.encoding import (
     empty_request,
     encode,
     keep_encoded,
+    offered,
 )
 from bread_nb.providers.hosts import OFFICIAL, Host, host_at
 from bread_nb.providers.keys import access
@@ -49,7 +51,7 @@ __all__ = ["OpenAI"]
 
 _URL = "https://api.openai.com/v1"
 _REASONING_MODELS = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d))")
-_OWN_SETTINGS = CALL_SETTINGS | {"system_role", "max_tokens", "stop_sequences"}
+_OWN_SETTINGS = CALL_SETTINGS | {"system_role", "max_tokens", "stop_sequences", "tools"}
 _SEEN: JsonValue = {"role": "assistant", "content": "I see."}
 _GO_ON = encode(_SEEN)
 
@@ -136,9 +138,8 @@ class OpenAI:
         fields: dict[str, JsonValue] = {"model": self._model, "stream": True}
         if not host.tells_usage:
             fields["stream_options"] = {"include_usage": True}
-        tools = [tool_of(tool) for tool in request.tools]
-        if tools:
-            fields["tools"] = cast("JsonValue", tools)
+        if tools := [*map(tool_of, request.tools), *offered(settings)]:
+            fields["tools"] = tools
             fields["tool_choice"] = choice_of(request.tool_choice)
         wanted, instruction = format_of(request.output_schema, host)
         fields["response_format"] = wanted

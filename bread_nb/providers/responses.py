@@ -39,6 +39,7 @@ from bread_nb.providers.encoding import (
     held,
     keep_encoded,
     kind_of,
+    offered,
     readable,
     result_words,
 )
@@ -143,7 +144,7 @@ class Responses:
             sent["include"] = ["reasoning.encrypted_content"]
         if request.tools:
             sent["tool_choice"] = _choice(request.tool_choice)
-        tools = [*map(_tool, request.tools), *_offered(settings)]
+        tools = [*map(_tool, request.tools), *offered(settings)]
         if tools:
             sent["tools"] = tools
         text = {**fields(settings.get("text")), **wanted}
@@ -278,12 +279,6 @@ def _tool(tool: ToolSpec) -> JsonValue:
         "parameters": closed or object_schema(tool.parameters),
         "strict": closed is not None,
     }
-
-
-def _offered(settings: Mapping[str, JsonValue]) -> list[JsonValue]:
-    """The tools of the service that settings ask for."""
-    tools = settings.get("tools")
-    return tools if isinstance(tools, list) else []
 
 
 def _choice(choice: str | None) -> JsonValue:

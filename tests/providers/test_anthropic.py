@@ -15,7 +15,7 @@ from fixtures.wire import (
     stop,
     text_block,
 )
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from bread_nb.errors import BreadError
 from bread_nb.messages import (
@@ -296,6 +296,42 @@ async def test_results_follow_their_calls_in_one_turn_with_what_the_user_says_ne
         "Look",
         "[file loaf.png (image/png)]",
     ]
+
+
+async def test_tools_of_the_service_are_offered_beside_the_agents():
+    search: JsonValue = {"type": "web_search_20250305", "name": "web_search"}
+    fields = {"tools": (ToolSpec("bell", "", {}),), "settings": {"tools": [search]}}
+    body = await sent(ModelRequest(model="", messages=(user("x"),), **fields))  # type: ignore[arg-type]
+    assert [tool["name"] for tool in body["tools"]] == ["bell", "web_search"]
+
+
+async def test_pictures_and_documents_are_shown_where_the_api_takes_them():
+    shown = (File("blob:1", "image/png"), File("blob:2", "application/pdf", "m.pdf"))
+    result = ToolResult("c1", "bell", "rang", files=shown)
+    request = ModelRequest(
+        model="",
+        messages=(
+            user("Look", *shown, File("blob:3", "audio/wav", "a.wav")),
+            assistant(ToolCall("c1", "bell")),
+            Message("tool", (result,)),
+        ),
+        blobs={"blob:1": b"PNG", "blob:2": b"PDF", "blob:3": b"WAV"},
+    )
+    first, _, last = (await sent(request))["messages"]
+    picture = {
+        "type": "image",
+        "source": {"type": "base64", "media_type": "image/png", "data": "UE5H"},
+    }
+    source = {"type": "base64", "media_type": "application/pdf", "data": "UERG"}
+    document = {"type": "document", "source": source, "title": "m.pdf"}
+    heard = {"type": "text", "text": "[file a.wav (audio/wav)]"}
+    assert first["content"] == [
+        *(picture, document, heard),
+        {"type": "text", "text": "Look"},
+    ]
+    (answered,) = last["content"]
+    words = {"type": "text", "text": "rang"}
+    assert answered["content"] == [words, picture, document]
 
 
 async def test_a_conversation_always_begins_with_the_user():

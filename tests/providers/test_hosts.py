@@ -18,6 +18,7 @@ from bread_nb.messages import (
     Text,
     ToolCall,
     ToolResult,
+    ToolSpec,
     Usage,
     assistant,
     user,
@@ -130,6 +131,15 @@ async def test_a_schema_is_asked_for_in_a_way_the_host_knows(
     assert body.get("response_format", {}).get("type") == kind
     system = [m["content"] for m in body["messages"] if m["role"] == "system"]
     assert bool(system) == told
+
+
+async def test_tools_of_the_host_are_offered_beside_the_agents():
+    search: JsonValue = {"type": "openrouter:web_search"}
+    bell = ToolSpec("bell", "Ring.", {})
+    body = await sent(OPENROUTER, asked(tools=(bell,)), tools=[search])
+    assert [tool["type"] for tool in body["tools"]] == ["function", search["type"]]
+    body = await sent(OPENROUTER, asked(), tools=[search])
+    assert body["tools"] == [search]
 
 
 @pytest.mark.parametrize("place", [MISTRAL, DEEPSEEK, LM_STUDIO, GROQ, OPENROUTER])

@@ -7,6 +7,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from bread_nb.messages import (
+    File,
     Message,
     Text,
     ToolCall,
@@ -255,3 +256,11 @@ def test_grammars_of_sentences_have_names():
     assert str(sentences("two_sentences")).startswith('root ::= s " " s\n')
     assert with_grammar({"grammar": "root ::= x"}) == {"grammar": "root ::= x"}
     assert with_grammar({}) == {"repeat_penalty": 1.1}
+
+
+def test_a_file_is_its_name_to_a_model_that_cannot_see():
+    picture = File("blob:1", "image/png", "loaf.png")
+    step = shape((user("", picture), assistant(Text("A loaf.")), user("Of what?")), ())
+    assert [message.text for message in step.messages] == [
+        *("[file loaf.png (image/png)]", "A loaf.", "Of what?")
+    ]
