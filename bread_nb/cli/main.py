@@ -40,12 +40,18 @@ _COMMANDS = {
     "recover": ("commands", "Go on with runs whose process died."),
     "cancel": ("commands", "End a run that waits or was interrupted."),
     "cassette": ("tapes", "Show, check or prune recordings of models."),
+    "eval": ("eval_command", "Hold agents against their suites."),
     "doctor": ("listings", "Say what is in order here and what is not."),
     "new": ("setting_up", "Make something new: an agent."),
     "install": ("setting_up", "Install the kernel 'Python (bread)'."),
     "uninstall": ("setting_up", "Remove the kernel 'Python (bread)'."),
     "local": ("setting_up", "Install, check or remove the local model."),
 }
+
+
+def _python_name(command: str) -> str:
+    """The name of a command's function; `eval` is taken by Python."""
+    return f"{command}_" if command == "eval" else command
 
 
 class _Lazy(click.Group):
@@ -61,7 +67,7 @@ class _Lazy(click.Group):
         if place is None:
             return None
         module = import_module(f"bread_nb.cli.{place[0]}")
-        return cast("click.Command", getattr(module, cmd_name))
+        return cast("click.Command", getattr(module, _python_name(cmd_name)))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import JsonValue
 
-from bread_nb.crumbs import Crumb
+from bread_nb.bread import Bread
 from bread_nb.errors import BreadError, Halt
 from bread_nb.evals.case import Suite
 from bread_nb.evals.scoresheet import Item
@@ -24,23 +24,10 @@ from bread_nb.runtime.bills import bills_of, total_of
 from bread_nb.runtime.outcome import Finished, Outcome, Stopped, Suspended
 from bread_nb.runtime.run import Run
 from bread_nb.stores.records import RunRow, Session
-from bread_nb.stores.store import Store
 
-__all__ = ["Attempts", "Eater", "Spent"]
+__all__ = ["Attempts", "Spent"]
 
 _BUSY = frozenset({"SESSION_BUSY", "RUN_LOST"})
-
-
-class Eater(Protocol):
-    """What evaluations need of Bread."""
-
-    @property
-    def store(self) -> Store: ...
-    def run(self, agent: str | Agent, input: object = "", **options: Any) -> Run: ...  # noqa: ANN401
-    def resume(self, checkpoint: str, answer: object) -> Run: ...
-    async def recover(self, run: str | None = None) -> list[Run]: ...
-    async def crumbs(self, run: str) -> list[Crumb]: ...
-    def agent(self, agent_id: str) -> Agent: ...
 
 
 @dataclass(slots=True)
@@ -67,7 +54,7 @@ class Attempts:
         looked_up: Whether earlier runs of the same rows may be in the store.
     """
 
-    bread: Eater
+    bread: Bread
     suite: Suite
     model: ModelSource | None = None
     looked_up: bool = False
@@ -130,16 +117,15 @@ class Attempts:
         if row is not None and row.status == "working":
             for run in await self.bread.recover(row.id):
                 return run
-        options: dict[str, object] = {
-            "session": name,
-            "tags": {"eval": self.suite.name, "case": item.case.name},
-            "model": self.model or self.suite.model,
-        }
-        if item.case.skill is not None:
-            options["skill"] = item.case.skill
-        if row is not None:
-            options["discard"] = True
-        return self.bread.run(self.suite.agent, item.case.input, **options)
+        return self.bread.run(
+            self.suite.agent,
+            item.case.input,
+            session=name,
+            tags={"eval": self.suite.name, "case": item.case.name},
+            model=self.model or self.suite.model,
+            skill=item.case.skill,
+            discard=row is not None,
+        )
 
     async def _stored(self, item: Item, row: RunRow) -> Attempt:
         error = row.error if isinstance(row.error, dict) else None

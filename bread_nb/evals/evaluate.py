@@ -14,14 +14,14 @@ from typing import cast
 from pydantic import JsonValue
 
 from bread_nb.base.ids import monotonic
+from bread_nb.bread import Bread
 from bread_nb.errors import BreadError, Halt
-from bread_nb.evals.attempts import Attempts, Eater
+from bread_nb.evals.attempts import Attempts
 from bread_nb.evals.case import Suite
 from bread_nb.evals.report import Report, SuiteReport
 from bread_nb.evals.scoresheet import EvalRow, Item, Sheet, items_of, open_sheet
 from bread_nb.evals.scoring import Attempt, Scorer, Verdict
 from bread_nb.runtime.agent import Agent, ModelSource
-from bread_nb.stores.records import Definition
 from bread_nb.tools.tool import Tool
 
 __all__ = ["Options", "Progress", "evaluate"]
@@ -88,9 +88,8 @@ class _Book:
 
 
 async def evaluate(
-    bread: Eater,
+    bread: Bread,
     suites: Sequence[Suite],
-    definition: Callable[[str], Definition | None],
     options: Options,
 ) -> Report:
     """Evaluate suites; the rows come in their order, whatever came first.
@@ -98,13 +97,12 @@ async def evaluate(
     Args:
         bread: Who runs the agents.
         suites: What is evaluated.
-        definition: The files of an agent's folder as they are now.
         options: How.
 
     Raises:
         BreadError: `AGENT_NOT_FOUND`, `AGENT_BROKEN` or what the store says.
     """
-    books = [await _open(bread, suite, definition, options) for suite in suites]
+    books = [await _open(bread, suite, options) for suite in suites]
     work = _Work(books, options)
     await work.through()
     return Report(
@@ -123,15 +121,10 @@ async def evaluate(
     )
 
 
-async def _open(
-    bread: Eater,
-    suite: Suite,
-    definition: Callable[[str], Definition | None],
-    options: Options,
-) -> _Book:
+async def _open(bread: Bread, suite: Suite, options: Options) -> _Book:
     attempts = Attempts(bread, suite, options.model)
     given = isinstance(suite.agent, Agent)
-    files = None if given else definition(suite.agent_id)
+    files = None if given else bread.definition(suite.agent_id)
     identity: JsonValue = files.id if files else _described(attempts.agent)
     sheet = await open_sheet(
         bread.store, suite, [suite.agent_id, identity, _model_name(attempts)]

@@ -10,9 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
-from typing import Protocol, cast
+from typing import cast
+
+import yaml
 
 from bread_nb.base.redact import Redactor, environment_secrets
+from bread_nb.bread import Bread
 from bread_nb.errors import BreadError, closest
 from bread_nb.evals.case import Suite
 from bread_nb.evals.suite_files import read_suite
@@ -20,7 +23,7 @@ from bread_nb.project.borders import USER_FAULTS, open_border
 from bread_nb.project.mending import Place, Trouble, diagnose, trouble
 from bread_nb.project.snapshots import Package, take_snapshot
 
-__all__ = ["Kitchen", "Target", "find_suites"]
+__all__ = ["Target", "find_suites"]
 
 Target = str | Path | Suite
 
@@ -30,15 +33,7 @@ _SUFFIXES = (".py", ".yaml", ".yml")
 _CASE = "::"
 
 
-class Kitchen(Protocol):
-    """What finding suites needs of Bread."""
-
-    @property
-    def root(self) -> Path: ...
-    def agent_ids(self) -> list[str]: ...
-
-
-def find_suites(bread: Kitchen, targets: Sequence[Target] = ()) -> list[Suite]:
+def find_suites(bread: Bread, targets: Sequence[Target] = ()) -> list[Suite]:
     """The suites that are named; those of all agents when none is.
 
     Args:
@@ -54,12 +49,14 @@ def find_suites(bread: Kitchen, targets: Sequence[Target] = ()) -> list[Suite]:
             s for agent_id in bread.agent_ids() for s in _of_agent(bread, agent_id)
         ]
         if not found:
-            raise _nothing("agents/", "bread new agent writer writes one to begin with")
+            raise _nothing(
+                "eval here", "bread new agent writer writes one to begin with"
+            )
         return found
     return [suite for target in targets for suite in _of_target(bread, target)]
 
 
-def _of_target(bread: Kitchen, target: Target) -> list[Suite]:
+def _of_target(bread: Bread, target: Target) -> list[Suite]:
     if isinstance(target, Suite):
         return [target]
     text, _, case = str(target).partition(_CASE)
@@ -71,19 +68,17 @@ def _of_target(bread: Kitchen, target: Target) -> list[Suite]:
         known = [c.name for suite in found for c in suite.cases]
         near = closest(case, known)
         raise _nothing(
-            f"a case {case!r} in {text}",
+            f"case {case!r} in {text}",
             f"did you mean {near!r}?" if near else f"it has {', '.join(known[:8])}",
         )
     return [suite.select(names=[case]) for suite in holds]
 
 
-def _of_name(bread: Kitchen, text: str) -> list[Suite]:
+def _of_name(bread: Bread, text: str) -> list[Suite]:
     if text in bread.agent_ids():
         found = _of_agent(bread, text)
         if not found:
-            raise _nothing(
-                f"an eval of {text}", f"write agents/{text}/evals/first.yaml"
-            )
+            raise _nothing(f"eval of {text}", f"write agents/{text}/evals/first.yaml")
         return found
     path = next((p for p in (Path(text), bread.root / text) if p.exists()), None)
     if path is None:
@@ -93,11 +88,11 @@ def _of_name(bread: Kitchen, text: str) -> list[Suite]:
         return _of_file(bread, path.absolute())
     files = list(_files(path.absolute()))
     if not files:
-        raise _nothing(f"an eval in {text}", "write evals/first.yaml there")
+        raise _nothing(f"eval in {text}", "write evals/first.yaml there")
     return [suite for file in files for suite in _of_file(bread, file)]
 
 
-def _of_agent(bread: Kitchen, agent_id: str) -> list[Suite]:
+def _of_agent(bread: Bread, agent_id: str) -> list[Suite]:
     folder = bread.root / _AGENTS / agent_id / _EVALS
     if not folder.is_dir():
         return []
@@ -113,7 +108,7 @@ def _files(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _of_file(bread: Kitchen, path: Path) -> list[Suite]:
+def _of_file(bread: Bread, path: Path) -> list[Suite]:
     place = Place(root=bread.root, folder=path.parent, file=path.name)
     try:
         if path.suffix == ".py":
@@ -121,7 +116,9 @@ def _of_file(bread: Kitchen, path: Path) -> list[Suite]:
         elif path.suffix in _SUFFIXES:
             found = [read_suite(path, _owner(bread, path))]
         else:
-            raise _nothing(f"an eval in {path.name}", "it is a .py or a .yaml file")
+            raise _nothing(f"eval in {path.name}", "it is a .py or a .yaml file")
+    except yaml.YAMLError as error:
+        raise _broken(_no_yaml(error, place)) from None
     except USER_FAULTS as error:
         if isinstance(error, BreadError) and error.code == "EVAL_NOT_FOUND":
             raise
@@ -132,7 +129,19 @@ def _of_file(bread: Kitchen, path: Path) -> list[Suite]:
     return found
 
 
-def _loaded(bread: Kitchen, path: Path) -> ModuleType:
+def _no_yaml(error: yaml.YAMLError, place: Place) -> Trouble:
+    """Where a file stops being YAML, and why."""
+    mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    shown = (place.folder / place.file).relative_to(place.root).as_posix()
+    spot = (shown, mark.line + 1) if mark is not None else None
+    why = getattr(error, "problem", None) or "it is no YAML"
+    context = getattr(error, "context", None)
+    return trouble(
+        place, "does not parse", f"{context}: {why}" if context else why, spot=spot
+    )
+
+
+def _loaded(bread: Bread, path: Path) -> ModuleType:
     """A file's module; one in an agent's folder is imported as a part of it."""
     agents = bread.root / _AGENTS
     with open_border(bread.root):
@@ -158,7 +167,7 @@ def _in_module(module: ModuleType) -> Iterator[Suite]:
             yield from (each for each in several if isinstance(each, Suite))
 
 
-def _owner(bread: Kitchen, path: Path) -> str | None:
+def _owner(bread: Bread, path: Path) -> str | None:
     """The agent whose folder a file lies in."""
     agents = bread.root / _AGENTS
     return path.relative_to(agents).parts[0] if path.is_relative_to(agents) else None

@@ -7,26 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
+from bread_nb.bread import Bread
 from bread_nb.errors import BreadError
-from bread_nb.evals.attempts import Eater
 from bread_nb.evals.case import Suite
 from bread_nb.evals.evaluate import Options, Progress, evaluate
-from bread_nb.evals.finding import Kitchen, Target, find_suites
+from bread_nb.evals.finding import Target, find_suites
 from bread_nb.evals.report import Report
-from bread_nb.project.config import BreadConfig
-from bread_nb.stores.records import Definition
 
-__all__ = ["Bakery", "Options", "Watching", "bake"]
-
-
-class Bakery(Eater, Kitchen, Protocol):
-    """What evaluating needs of Bread."""
-
-    @property
-    def config(self) -> BreadConfig: ...
-    def definition(self, agent_id: str) -> Definition | None: ...
+__all__ = ["Options", "Watching", "bake"]
 
 
 class Watching:
@@ -36,7 +26,7 @@ class Watching:
 
 
 async def bake(
-    bread: Bakery,
+    bread: Bread,
     targets: Sequence[Target],
     options: Options,
     *,
@@ -72,7 +62,7 @@ async def bake(
         options = replace(options, concurrency=most)
     if options.watch is None and Watching.begin is not None:
         options = replace(options, watch=Watching.begin(options))
-    return await evaluate(bread, suites, bread.definition, options)
+    return await evaluate(bread, suites, options)
 
 
 def _carries(suite: Suite, tags: Sequence[str]) -> bool:

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bread_nb.evals.comparison import Comparison
+    from bread_nb.evals.evaluate import Progress
     from bread_nb.evals.report import Report, SuiteReport
     from bread_nb.evals.scoresheet import EvalRow
 
-__all__ = ["bundle", "compared", "headline"]
+__all__ = ["bundle", "compared", "headline", "progress_line"]
 
 _MOST_ROWS = 200
 _WIDTH = 160
@@ -71,6 +72,27 @@ def headline(suite: SuiteReport) -> str:
     if (cost := suite.cost) is not None:
         parts.append("no charge" if cost == 0 else f"${cost:.4f}")
     return " · ".join(parts)
+
+
+def progress_line(progress: Progress) -> str:
+    """How far an evaluation is, in one line: counts, cost so far, time to go."""
+    parts = [f"{progress.name}: {progress.done} of {progress.total}"]
+    parts.append(f"{progress.passed} passed")
+    if progress.failed:
+        parts.append(f"{progress.failed} failed")
+    if progress.broken:
+        parts.append(f"{progress.broken} broken")
+    least = "at least " if progress.unpriced else ""
+    if progress.cost:
+        parts.append(f"{least}${progress.cost:.4f}")
+    if progress.rest is not None and not progress.ended:
+        parts.append(f"about {_clock(progress.rest)} to go")
+    return " · ".join(parts)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes}:{rest:02d}"
 
 
 def _table(suite: SuiteReport) -> list[list[str]]:

@@ -23,7 +23,7 @@ def evaluated(bread: Bread) -> Evaluate:
     """Evaluates suites with options by name."""
 
     async def run(*suites: Suite, **options: object) -> Report:
-        return await evaluate(bread, suites, bread.definition, Options(**options))
+        return await evaluate(bread, suites, Options(**options))
 
     return run
 

@@ -117,7 +117,7 @@ async def test_a_budget_stops_it_before_the_next_row():
     suite = Suite(agent, numbered(10), scorers=[contains("fine")])
     options = Options(budget=0.035, concurrency=1)
     async with paid_bread(baker=CENT) as bread:
-        report = await evaluate(bread, [suite], bread.definition, options)
+        report = await evaluate(bread, [suite], options)
         assert len(agent.model.requests) == 3
         assert (report.passed, report.missing, report.expected) == (3, 7, 10)
         assert report.cost == pytest.approx(0.03)
@@ -125,7 +125,7 @@ async def test_a_budget_stops_it_before_the_next_row():
         with pytest.raises(BreadError, match="7 rows are missing"):
             report.check(pass_rate=0.1)
         more = Options(budget=0.5, concurrency=4)
-        report = await evaluate(bread, [suite], bread.definition, more)
+        report = await evaluate(bread, [suite], more)
         assert len(agent.model.requests) == 10
         assert (report.passed, report.missing) == (10, 0)
         assert report.cost == pytest.approx(0.1)
@@ -138,7 +138,7 @@ async def test_a_cost_that_nobody_knows_stops_a_budget_at_once():
     suite = Suite(agent, numbered(5))
     options = Options(budget=1.0, concurrency=1)
     async with paid_bread() as bread:
-        report = await evaluate(bread, [suite], bread.definition, options)
+        report = await evaluate(bread, [suite], options)
     assert (len(report.rows), report.missing) == (1, 4)
     assert report.suites[0].stopped == "budget.unpriced"
     assert report.cost is None
@@ -197,9 +197,9 @@ async def test_what_was_interrupted_goes_on_without_repeating_a_row(tmp_path: Pa
 
     async with Bread({"baker": agent}, store=store) as bread:
         with pytest.raises(Pulled):
-            await evaluate(bread, [suite], bread.definition, Options(watch=pull))
+            await evaluate(bread, [suite], Options(watch=pull))
     async with Bread({"baker": agent}, store=store) as bread:
-        report = await evaluate(bread, [suite], bread.definition, Options())
+        report = await evaluate(bread, [suite], Options())
         assert [row.case for row in report.rows] == [c.name for c in suite.cases]
         assert report.passed == 30
         asked = [request.messages[-1].text for request in agent.model.requests]
@@ -226,10 +226,10 @@ async def test_a_run_that_ended_before_its_row_was_kept_is_not_paid_for_again(
     suite = Suite(agent, numbered(1), scorers=[exact(), custom(check)])
     async with Bread({"baker": agent}, store=store) as bread:
         with pytest.raises(Pulled):
-            await evaluate(bread, [suite], bread.definition, Options())
+            await evaluate(bread, [suite], Options())
     fatal = False
     async with Bread({"baker": agent}, store=store) as bread:
-        report = await evaluate(bread, [suite], bread.definition, Options())
+        report = await evaluate(bread, [suite], Options())
     assert report.passed == 1
     assert report.rows[0].answer == "answer 1"
     assert len(agent.model.requests) == 1

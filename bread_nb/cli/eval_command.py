@@ -1,0 +1,101 @@
+"""The command that holds agents against their suites."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from bread_nb.bread import Bread
+from bread_nb.cli.exits import FAULT, FINISHED, STOPPED
+from bread_nb.errors import BreadError
+from bread_nb.evals.evaluate import Options, Progress
+from bread_nb.evals.junit import write_junit
+from bread_nb.evals.ovens import bake
+from bread_nb.evals.report import Report
+from bread_nb.evals.tables import bundle, compared, progress_line
+
+__all__ = ["eval_"]
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@dataclass(slots=True)
+class _Line:
+    """One line on stderr that says how far it is; each whole tenth where none is."""
+
+    told: int = -1
+
+    def __call__(self, progress: Progress) -> None:
+        line = progress_line(progress)
+        if sys.stderr.isatty():
+            click.echo(f"\r\x1b[K{line}", nl=progress.ended, err=True)
+            return
+        tenth = 10 * progress.done // max(1, progress.total)
+        if tenth != self.told:
+            self.told = tenth
+            click.echo(line, err=True)
+
+
+@click.command(name="eval")
+@click.argument("path", nargs=-1)
+@click.option("--model", metavar="P:M", help="Another model for the agents.")
+@click.option("--repeat", type=click.IntRange(1), help="How often each case is run.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1),
+    default=8,
+    show_default=True,
+    help="How many cases run at once.",
+)
+@click.option("--budget", type=float, metavar="USD", help="The most it may cost.")
+@click.option("--tag", "tags", multiple=True, help="Only cases that carry this tag.")
+@click.option("--pass-rate", type=click.FloatRange(0, 1), help="The least to pass.")
+@click.option("--baseline", type=_FILE, help="A report: what passed then must pass.")
+@click.option("--junit", type=_FILE, help="Write the report there as JUnit XML.")
+@click.option("--json", "kept", type=_FILE, help="Write the report there as JSON.")
+async def eval_(
+    *,
+    path: tuple[str, ...],
+    model: str | None,
+    repeat: int | None,
+    concurrency: int,
+    budget: float | None,
+    tags: tuple[str, ...],
+    pass_rate: float | None,
+    baseline: Path | None,
+    junit: Path | None,
+    kept: Path | None,
+) -> int:
+    """Hold agents against their suites.
+
+    PATH is an agent, a folder, a file, or FILE::CASE; every agent's evals by default.
+    What was interrupted goes on where it was. The exit code is 1 when it is not good
+    enough, 4 when the budget ended it.
+    """
+    before = Report.load(baseline) if baseline is not None else None
+    options = Options(
+        model=model, concurrency=concurrency, budget=budget, watch=_Line()
+    )
+    async with Bread.load(strict=True) as bread:
+        report = await bake(bread, path, options, repeat=repeat, tags=tags)
+    click.echo(bundle(report)["text/plain"])
+    if junit is not None:
+        write_junit(report, junit)
+    if kept is not None:
+        report.save(kept)
+    if before is not None:
+        click.echo(f"\n{compared(report.compare(before))['text/plain']}")
+    return _verdict(report, pass_rate, before)
+
+
+def _verdict(report: Report, pass_rate: float | None, before: Report | None) -> int:
+    try:
+        report.check(pass_rate=pass_rate, no_regressions=before)
+    except BreadError as error:
+        click.echo(str(error), err=True)
+        stopped = any(suite.stopped for suite in report.suites)
+        return STOPPED if stopped else FAULT
+    return FINISHED
