@@ -161,4 +161,4 @@ def _replay(deck: Deck) -> str:
     found = cassettes(Path.cwd()) if mode in ("auto", "replay") else []
     if len(found) == 1:
         return f"replay from {found[0].name}"
-    return f"replay from {len(found)} cassettes" if found else ""
+    return "replay from recordings" if found else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import (
     AsyncGenerator,
     AsyncIterator,
@@ -11,6 +12,7 @@ from collections.abc import (
     Mapping,
 )
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -22,6 +24,7 @@ from bread_nb.providers.asked import asked_of, key_of
 from bread_nb.providers.deck import Deck
 from bread_nb.providers.masks import masked_deltas, masked_error
 from bread_nb.providers.model import (
+    CallStart,
     ChatModel,
     Delta,
     Finish,
@@ -34,6 +37,8 @@ from bread_nb.providers.rates import Rates
 from bread_nb.providers.tape import Recording, read_deltas, written_deltas
 
 __all__ = ["Taped", "is_script", "through"]
+
+_OUR_ID = re.compile("call_[0-9a-f]{32}")
 
 
 class Taped(Wrapper):
@@ -146,7 +151,7 @@ class Taped(Wrapper):
             return
         masks = self._masks()
         asked = asked_of(request, self.name, masks, self.settings)
-        answer = written_deltas(masked_deltas(said, masks))
+        answer = written_deltas(masked_deltas(map(_numbered, said), masks))
         if error is not None:
             answer.append({"error": masked_error(error, masks)})
         recording = Recording(
@@ -219,6 +224,16 @@ def _settings(model: ChatModel) -> dict[str, JsonValue]:
         return _settings(inside[0])
     described: object = getattr(model, "described", None)
     return dict(described.settings) if isinstance(described, Model) else {}
+
+
+def _numbered(delta: Delta) -> Delta:
+    """A call whose id we made gets one that is the same in every recording.
+
+    Whoever reads the stream makes it unique in its conversation.
+    """
+    if isinstance(delta, CallStart) and _OUR_ID.fullmatch(delta.id):
+        return replace(delta, id=f"call_{delta.index + 1}")
+    return delta
 
 
 async def _play(recording: Recording) -> AsyncIterator[Delta]:
