@@ -9,12 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
+from bread_nb.base.later import Later
 from bread_nb.crumbs import Crumb, HumanRequired, from_wire
 from bread_nb.errors import BreadError
 from bread_nb.project.config import BreadConfig, find_project, load_config
@@ -24,14 +25,11 @@ from bread_nb.project.roster import Roster
 from bread_nb.providers.deck import Deck
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.attachments import FileSource
-from bread_nb.runtime.desk import Desk, Names
-from bread_nb.runtime.inbox import find_run
 from bread_nb.runtime.listeners import Event, Listeners, Sink
 from bread_nb.runtime.live import too_many
 from bread_nb.runtime.outcome import Outcome, PendingCall
 from bread_nb.runtime.run import Here, Home, Live, Run, Work
 from bread_nb.runtime.sessions import Sessions
-from bread_nb.runtime.starting import Start, refuse_later, start_run
 from bread_nb.stores.blobs import BlobStore
 from bread_nb.stores.records import Definition, RunRow, crumb_log
 from bread_nb.stores.store import Store
@@ -41,6 +39,9 @@ if TYPE_CHECKING:
     from bread_nb.evals.report import Report
     from bread_nb.project.costs import By, Costs
     from bread_nb.project.doctor import Finding
+    from bread_nb.runtime import engine
+else:
+    engine = Later("bread_nb.runtime.engine")
 
 __all__ = ["Bread"]
 
@@ -53,8 +54,7 @@ class Bread:
         config: The project's configuration.
         root: The project's folder; the current one when None.
         store: A store or its address, in place of the configured one.
-        home: Where runs live; in a kernel its engine thread, else the running loop,
-            when None.
+        home: Where runs live; the kernel's engine thread or the running loop when None.
 
     Raises:
         BreadError: For a configuration that cannot be used.
@@ -83,7 +83,6 @@ class Bread:
         self._kit = equip(
             self.config, self.root, self._listeners, store, deck=Bread.common_deck
         )
-        self._desk = Desk(self._kit, self._roster.of_run)
 
     @classmethod
     def load(cls, start: Path | str | None = None, *, strict: bool = False) -> Bread:
@@ -114,6 +113,10 @@ class Bread:
         root = find_project(here) or here
         return cls(config=load_config(root), root=root, home=home)
 
+    @cached_property
+    def _desk(self) -> engine.Desk:
+        return engine.Desk(self._kit, self._roster.of_run)
+
     @property
     def store(self) -> Store:
         """Where everything is kept."""
@@ -129,7 +132,7 @@ class Bread:
         """The conversations."""
         return Sessions(self._kit.store)
 
-    def look_up_names(self, names: Names) -> None:
+    def look_up_names(self, names: engine.Names) -> None:
         """Where the names of a run's `ctx` are looked up when it goes on."""
         self._desk.names = names
 
@@ -209,12 +212,12 @@ class Bread:
             BreadError: `CONCURRENCY_LIMIT` or `NOT_AVAILABLE` at once; anything else
                 is raised by the run.
         """
-        refuse_later(skill=skill, budget=budget)
+        engine.refuse_later(skill=skill, budget=budget)
         live = self._admit(agent if isinstance(agent, str) else agent.name or "agent")
 
         async def work() -> Outcome:
             member = self._roster.member(agent)
-            start = Start(
+            start = engine.Start(
                 agent_id=member.id,
                 agent=member.agent,
                 input=input,
@@ -229,7 +232,7 @@ class Bread:
                 definition=member.definition,
                 on_human_required=on_human_required,
             )
-            return await start_run(start, self._kit, live)
+            return await engine.start_run(start, self._kit, live)
 
         return self._begin(live, work, ctx)
 
@@ -279,7 +282,7 @@ class Bread:
             BreadError: `RUN_NOT_FOUND`, `RUN_ENDED`, or `SESSION_BUSY` when another
                 process works on it.
         """
-        row = await find_run(self.store, run)
+        row = await engine.find_run(self.store, run)
         at_work = self.at_work(row.id)
         for live in at_work:
             live.cancel()
@@ -303,11 +306,11 @@ class Bread:
         Raises:
             BreadError: `RUN_NOT_FOUND`.
         """
-        return await find_run(self.store, name)
+        return await engine.find_run(self.store, name)
 
     async def crumbs(self, run: str) -> list[Crumb]:
         """The crumbs of a run as they are kept: deltas joined, numbered from 1."""
-        row = await find_run(self.store, run)
+        row = await engine.find_run(self.store, run)
         entries = await self.store.read(crumb_log(row.id))
         found = (from_wire(e.value) for e in entries if isinstance(e.value, dict))
         return [replace(c, seq=e.seq) for c, e in zip(found, entries, strict=True)]
