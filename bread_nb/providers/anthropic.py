@@ -3,8 +3,8 @@
 Settings go into the request as they are, apart from these: `max_tokens` is 8192 when
 it is not given, on top of a thinking budget; `stop` is another word for
 `stop_sequences`; `betas` is a list for the `anthropic-beta` header; `tools` are the
-service's own and offered beside the agent's; a setting that is null leaves out what
-would be sent otherwise.
+service's own and offered beside the agent's; `cache` says what the service keeps, see
+`caching`; a setting that is null leaves out what would be sent otherwise.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from bread_nb.messages import (
     ToolResult,
     ToolSpec,
 )
+from bread_nb.providers.caching import Caching
 from bread_nb.providers.client import Call, Transport, carrier, exchange
 from bread_nb.providers.encoding import (
     IMAGES,
@@ -132,14 +133,15 @@ class Anthropic:
         """
         instruction, output = self._format(request.output_schema, settings)
         system = "\n\n".join(filter(str.strip, (request.system, instruction)))
+        caching = Caching.read(settings)
         sent: dict[str, JsonValue] = {
             "model": self._model,
             "max_tokens": _limit(settings),
             "stream": True,
-            "system": system or None,
+            "system": caching.of_system(system),
         }
         if tools := [*map(_tool, request.tools), *offered(settings)]:
-            sent["tools"] = tools
+            sent["tools"] = caching.of_tools(tools)
             sent["tool_choice"] = _choice(request.tool_choice)
         if "stop" in settings:
             stop = settings["stop"]
@@ -147,13 +149,15 @@ class Anthropic:
         sent |= {k: v for k, v in settings.items() if k not in _OWN_SETTINGS}
         if output:
             sent["output_config"] = output
+        marked = caching.places(request.messages, self._owns, sent)
+
+        def encoded(message: Message) -> bytes:
+            kept = keep_encoded(message, self._key, request.blobs, self._blocks)
+            return caching.mark(kept) if id(message) in marked else kept
+
         said = [
             b'{"role":"%s","content":[%s]}' % (role.encode(), blocks)
-            for role, blocks in turns(
-                request.messages,
-                lambda m: keep_encoded(m, self._key, request.blobs, self._blocks),
-                _OPENING,
-            )
+            for role, blocks in turns(request.messages, encoded, _OPENING)
         ]
         if not said:
             raise empty_request(self._provider)

@@ -26,7 +26,7 @@ T = TypeVar("T")
 _FOR_EVER = 1e12
 PACE_SETTINGS = frozenset({"first_event_timeout", "idle_timeout", "deadline"})
 # The settings that say how a service is asked, and are not sent to it.
-CALL_SETTINGS = PACE_SETTINGS | {"expose_error_body"}
+CALL_SETTINGS = PACE_SETTINGS | {"expose_error_body", "cache"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
