@@ -7,16 +7,16 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol, cast
+from typing import ClassVar, Protocol, cast
 
 from bread_nb.errors import BreadError
 from bread_nb.project.config import BreadConfig
 from bread_nb.project.surroundings import Finding, front_end, installation, packages
 from bread_nb.providers import weights
 from bread_nb.providers.catalog import known_providers
+from bread_nb.providers.deck import Deck
 from bread_nb.providers.faults import variable
 from bread_nb.providers.model import Model, split_name
-from bread_nb.providers.modes import decide
 from bread_nb.providers.reach import REACHABLE
 from bread_nb.providers.reach import reach as reach_service
 from bread_nb.providers.shelf import cassettes, read_lines
@@ -43,6 +43,9 @@ class Examined(Protocol):
     def store(self) -> Store: ...
     @property
     def blob_store(self) -> BlobStore | None: ...
+
+    common_deck: ClassVar[Deck | None]
+
     def agent_ids(self) -> list[str]: ...
     def agent(self, agent_id: str) -> Agent: ...
     def broken(self) -> dict[str, BreadError]: ...
@@ -69,7 +72,7 @@ async def examine(
         *_guarded(lambda: _files(bread)),
         *_guarded(lambda: _keys(used)),
         *_guarded(lambda: _local(used)),
-        *_guarded(_recordings),
+        *_guarded(lambda: _recordings(bread.common_deck or Deck())),
         *found,
         *_guarded(lambda: _strangers(models)),
         *(await _reached(models) if reach else []),
@@ -264,9 +267,9 @@ def _local(used: Mapping[str, list[str]]) -> Iterator[Finding]:
     yield Finding("warn" if needed else "ok", what, ", then ".join(steps))
 
 
-def _recordings() -> Iterator[Finding]:
+def _recordings(deck: Deck) -> Iterator[Finding]:
     """How models are called here, and what recordings there are."""
-    mode = decide()
+    mode = deck.mode
     kept = cassettes(Path.cwd())
     lines = sum(len(read_lines(path)) for path in kept)
     files = "1 cassette" if len(kept) == 1 else f"{len(kept)} cassettes"

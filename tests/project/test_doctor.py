@@ -14,6 +14,7 @@ from fixtures.projects import Project
 from bread_nb import Bread
 from bread_nb.project import surroundings
 from bread_nb.project.doctor import Finding, report
+from bread_nb.providers.deck import Deck
 from bread_nb.stores.sql import VERSION
 
 KEY = "bk-3f9A7Qz1Lw8Xc5Vn2Rt6Yp4M"
@@ -203,6 +204,10 @@ async def test_mode_and_cassettes_are_told(
     assert about(await findings(project), "mode replay").what.endswith(
         "1 cassette here with 2 recordings"
     )
+    monkeypatch.setattr(Bread, "common_deck", Deck())
+    Bread.common_deck.choose("live")
+    found = about(await findings(project), "mode live")
+    assert "said by %bread mode" in found.what
     (project.root / "a.cassette.jsonl").write_text("<<<<<<< ours\n")
     assert about(await findings(project), "a.cassette.jsonl").level == "bad"
 

@@ -252,6 +252,26 @@ async def test_a_model_of_a_factory_gets_tools_by_the_same_setting():
     assert "tools" not in script.requests[0].settings
 
 
+@pytest.mark.local_model
+@pytest.mark.timeout(300)
+async def test_a_small_real_model_calls_a_tool_in_json_and_answers():
+    heated: list[int] = []
+
+    @tool
+    def heat(degrees: int) -> str:
+        """Heat the oven to this temperature."""
+        heated.append(degrees)
+        return f"The oven is at {degrees} degrees."
+
+    model = Model("local:smollm2-135m", settings={"tools": "json"})
+    agent = Agent(model=model, tools=[heat], steps=4)
+    async with Bread({"b": agent}, store=InMemoryStore()) as bread:
+        outcome = await bread.run("b", "Heat the oven to 220 degrees.")
+    assert all(isinstance(degrees, int) for degrees in heated)
+    assert "{" not in outcome.text
+    assert outcome.metrics.turns <= 4
+
+
 def test_a_text_that_calls_nothing_has_no_calls():
     assert read_calls("") is None
     assert read_calls("null") is None
