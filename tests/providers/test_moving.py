@@ -4,11 +4,15 @@ import json
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from dataclasses import replace
+from itertools import pairwise
 
 import pytest
+from fixtures.api_rules import ChatRules
 from fixtures.journey import finished
 from fixtures.model_play import play, text_of
 from fixtures.strict_services import Chat, Messages, Sealed, Service, Signed, Thinker
+from pydantic import JsonValue
 
 from bread_nb import Agent, Bread, BreadConfig, tool
 from bread_nb.messages import (
@@ -19,11 +23,15 @@ from bread_nb.messages import (
     Text,
     ToolCall,
     ToolResult,
+    ToolSpec,
     assistant,
     user,
 )
 from bread_nb.providers.catalog import resolve
+from bread_nb.providers.hosts import COMMON, Host, host_at
+from bread_nb.providers.local_protocol import shape
 from bread_nb.providers.model import Model, ModelRequest
+from bread_nb.providers.openai import OpenAI
 from bread_nb.stores.blobs import MemoryBlobs
 from bread_nb.stores.in_memory import InMemoryStore
 
@@ -137,43 +145,62 @@ async def test_what_one_model_gave_is_dropped_when_another_is_asked(
         assert (len(first.seen), len(second.seen)) == (4, 2)
 
 
+FOREIGN = Native("elsewhere", "oven-9", {"type": "sealed", "data": "x"})
+LONG = "artisan-bakery__stock.levels/by warehouse and day of week, all of them"
+HISTORY = (
+    assistant(Text("Welcome.")),
+    user("Hello"),
+    assistant(Reasoning("Hm.", FOREIGN), FOREIGN, Text("  ")),
+    user(" "),
+    Message("user", (Text("Look"), File("blob:1", "image/png"))),
+    Message("user", (File("blob:2", "image/svg+xml"), File("blob:3", PDF, "m"))),
+    Message("user", (File("blob:4", "audio/mpeg"), File("blob:5", "text/csv"))),
+    assistant(
+        Reasoning("", FOREIGN),
+        Text("I look."),
+        File("blob:2", "image/png", "loaf.png"),
+        ToolCall("a id/with: odd things" * 4, LONG, {"é": "🍞"}, native=FOREIGN),
+        ToolCall("b", "1st", {}, broken='{"x":'),
+    ),
+    Message(
+        "tool",
+        (
+            ToolResult("a id/with: odd things" * 4, LONG, {"rye": [1, None]}),
+            ToolResult("b", "1st", "", failed=True, files=SHOWN_BY_TOOL),
+        ),
+    ),
+    user("Go on"),
+    user("please"),
+)
+BLOBS = {f"blob:{n}": b"<bytes/>" for n in range(1, 6)}
+
+
+@pytest.mark.parametrize("tools", [[], "json"])
+@pytest.mark.parametrize("blobs", [{}, BLOBS], ids=["names", "bytes"])
 @pytest.mark.parametrize("place", range(len(KINDS)))
-async def test_any_history_is_sent_by_the_rules(services: list[Service], place: int):
-    foreign = Native("elsewhere", "oven-9", {"type": "sealed", "data": "x"})
-    long = "artisan-bakery__stock.levels/by warehouse and day of week, all of them"
-    history = (
-        assistant(Text("Welcome.")),
-        user("Hello"),
-        assistant(Reasoning("Hm.", foreign), foreign, Text("  ")),
-        user(" "),
-        Message("user", (Text("Look"), File("blob:1", "image/png"))),
-        Message("user", (File("blob:2", "image/svg+xml"), File("blob:3", PDF, "m"))),
-        Message("user", (File("blob:4", "audio/mpeg"), File("blob:5", "text/csv"))),
-        assistant(
-            Reasoning("", foreign),
-            Text("I look."),
-            File("blob:2", "image/png", "loaf.png"),
-            ToolCall("a id/with: odd things" * 4, long, {"é": "🍞"}, native=foreign),
-            ToolCall("b", "1st", {}, broken='{"x":'),
-        ),
-        Message(
-            "tool",
-            (
-                ToolResult("a id/with: odd things" * 4, long, {"rye": [1, None]}),
-                ToolResult("b", "1st", "", failed=True, files=SHOWN_BY_TOOL),
-            ),
-        ),
-        user("Go on"),
-        user("please"),
+async def test_any_history_is_sent_by_the_rules(
+    services: list[Service], place: int, blobs: dict[str, bytes], tools: JsonValue
+):
+    service = services[place]
+    model = resolve(replace(described(service), settings={"tools": tools}))
+    spec = ToolSpec(LONG, "Count.", {"properties": {"day": {"type": "string"}}})
+    request = ModelRequest(
+        model="", system="Bake.", messages=HISTORY, tools=(spec,), blobs=blobs
     )
-    blobs = {f"blob:{n}": b"<bytes/>" for n in range(1, 6)}
-    for bytes_at_hand in ({}, blobs):
-        service = services[place]
-        model = resolve(described(service))
-        request = ModelRequest(
-            model="", system="Bake.", messages=history, blobs=bytes_at_hand
-        )
-        deltas = await play(model, request)
-        await model.aclose()
-        assert service.refused == []
-        assert text_of(deltas)
+    deltas = await play(model, request)
+    await model.aclose()
+    assert service.refused == []
+    assert text_of(deltas)
+
+
+@pytest.mark.parametrize("host", [COMMON, host_at("https://api.mistral.ai/v1")])
+def test_hosts_and_the_local_model_get_any_history_by_the_rules(host: Host):
+    step = shape(HISTORY, ())
+    told = ModelRequest(model="", system=step.system, messages=step.messages)
+    whole = ModelRequest(model="", messages=HISTORY, blobs=BLOBS)
+    for request in (told, whole):
+        body = json.loads(OpenAI("oven-1").encode(request, {}, host=host))
+        assert list(ChatRules().faults(body)) == []
+        if host is not COMMON:
+            roles = [message["role"] for message in body["messages"]]
+            assert ("tool", "user") not in pairwise(roles)

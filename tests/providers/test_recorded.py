@@ -14,6 +14,7 @@ from fixtures.model_play import (
 )
 from fixtures.recorded import (
     ABSENT,
+    FOLDER,
     WAYS,
     Player,
     Recording,
@@ -67,6 +68,13 @@ ANSWERS = [each for each in ALL if each.name not in FAULTS]
 NO_ANSWERS = [each for each in ALL if each.name in FAULTS]
 
 pytestmark = pytest.mark.skipif(not ALL, reason=ABSENT)
+
+
+def test_no_recording_is_left_out():
+    files = [path for path in FOLDER.rglob("*.json") if path.is_file()]
+    assert len(ALL) == len(files) == len(ANSWERS) + len(NO_ANSWERS)
+    assert {recording.api for recording in ALL} == DIALECTS.keys()
+    assert {recording.name for recording in NO_ANSWERS} == FAULTS.keys()
 
 
 def each(some: list[Recording]) -> pytest.MarkDecorator:
