@@ -13,7 +13,14 @@ from string import ascii_letters, digits
 
 from pydantic import JsonValue
 
-__all__ = ["MASK", "Redactor", "environment_secrets", "secret_name", "secret_word"]
+__all__ = [
+    "MASK",
+    "Redactor",
+    "environment_secrets",
+    "secret_name",
+    "secret_variable",
+    "secret_word",
+]
 
 MASK = "••••"
 
@@ -59,8 +66,13 @@ _HEAD = 8
 def environment_secrets(environ: Mapping[str, str] | None = None) -> list[str]:
     """The values of environment variables whose names say they are secret."""
     source = os.environ if environ is None else environ
-    named = [name for name in source if name.upper().endswith(_SECRET_ENDS)]
+    named = filter(secret_variable, source)
     return [value for n in named if len(value := source.get(n, "")) >= _SHORTEST]
+
+
+def secret_variable(name: str) -> bool:
+    """Whether an environment variable of this name holds a secret."""
+    return name.upper().endswith(_SECRET_ENDS)
 
 
 class Redactor:

@@ -17,11 +17,17 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from bread_nb.base.wire import canonical, dumps
+from bread_nb.base.wire import dumps
 from bread_nb.messages import ToolResult, Usage
 from bread_nb.providers.command import Running, failed, plain
 from bread_nb.providers.encoding import result_words
-from bread_nb.providers.envelope import claude_fault, claude_usage, objects, priced
+from bread_nb.providers.envelope import (
+    claude_fault,
+    claude_reason,
+    claude_usage,
+    objects,
+    priced,
+)
 from bread_nb.providers.lines import LineReader, fields
 from bread_nb.providers.model import (
     CallEnd,
@@ -36,11 +42,13 @@ from bread_nb.providers.model import (
     UsageReport,
 )
 from bread_nb.providers.naming import CallIds
-from bread_nb.providers.tool_bridge import SERVER, ToolBridge, ToolRequest, own_name
+from bread_nb.providers.session_calls import SessionCalls, Use
+from bread_nb.providers.tool_bridge import SERVER, ToolBridge, own_name
 
 __all__ = ["CliSession", "Limits"]
 
 _SETTLE_SECONDS = 0.05
+_EXIT_SECONDS = 1.0
 _SYNTHETIC = "<synthetic>"
 
 
@@ -60,25 +68,6 @@ class Limits:
 
 
 @dataclass(slots=True)
-class _Use:
-    """A call in a message of the model."""
-
-    id: str
-    name: str
-    args: dict[str, Any]
-    call_id: str = ""
-    result: tuple[str, bool] | None = None
-    served: bool = False
-    refused: bool = False
-
-    def is_asked_by(self, request: ToolRequest) -> bool:
-        if request.mark is not None:
-            return request.mark == self.id
-        same = request.name == self.name
-        return same and canonical(request.args) == canonical(self.args)
-
-
-@dataclass(slots=True)
 class _Message:
     """A message of the model as far as it has come."""
 
@@ -87,7 +76,7 @@ class _Message:
     usage: Usage | None = None
     reported: bool = False
     spoke: bool = False
-    uses: list[_Use] = field(default_factory=list[_Use])
+    uses: list[Use] = field(default_factory=list[Use])
 
 
 class CliSession:
@@ -124,11 +113,12 @@ class CliSession:
         self._lines = LineReader()
         self._events = deque[dict[str, Any]]()
         self._message: _Message | None = None
-        self._uses: list[_Use] = []
-        self._waiting: list[_Use] = []
+        self._calls = SessionCalls(bridge, running.changed)
+        self._waiting: list[Use] = []
         self._turns = 0
         self._reports = 0
         self._reported = Usage()
+        self._carried = Usage()
         self._result: dict[str, Any] | None = None
         self._ended: str | None = None
         self._overdue: asyncio.TimerHandle | None = None
@@ -159,14 +149,14 @@ class CliSession:
             ProviderError: When the program, or its service, fails.
         """
         while True:
-            self._serve()
+            self._calls.serve()
             self._read()
             while self._events and self._ended is None:
                 for delta in self._take(self._events.popleft()):
                     yield delta
             if self._ended is not None or self._result is not None:
                 break
-            if self._asked() and await self._settled():
+            if self._due() and await self._settled():
                 for delta in self._calling(ids):
                     yield delta
                 return
@@ -178,19 +168,25 @@ class CliSession:
         self.over = True
         if self._result is not None and (fault := self._fault()) is not None:
             raise fault
-        if self._result is None and not self._turns and self._ended is None:
+        silent = self._result is None and not self._turns and self._ended is None
+        if silent and self._running.exit_code:
             raise failed(self._running, self._secrets)
         model = self._message.model if self._message else None
-        reason = None if self._end() else "end_turn"
-        yield Finish(reason, model, ended=self._end())
+        reason = claude_reason(self._result or {}) or "end_turn"
+        end = self._end()
+        yield Finish(None if end else reason, model, ended=end)
 
     async def aclose(self) -> None:
-        """End the program and let go of the socket."""
+        """End the program and let go of the socket; one that is done may end itself."""
         self.over = True
         if self._overdue is not None:
             self._overdue.cancel()
-        self._bridge.close()
-        await self._running.aclose()
+        try:
+            if self._result is not None:
+                await self._running.exit_within(_EXIT_SECONDS)
+        finally:
+            self._bridge.close()
+            await self._running.aclose()
 
     # -- what comes in -----------------------------------------------------------------
 
@@ -229,7 +225,7 @@ class CliSession:
             case "assistant":
                 yield from self._said(fields(event.get("message")))
             case "user":
-                self._refused(fields(event.get("message")).get("content"))
+                self._calls.refuse(_blocks(fields(event.get("message")).get("content")))
             case "result":
                 self._result = event
             case _:
@@ -251,6 +247,10 @@ class CliSession:
             if self._turns >= self._limits.turns:
                 self._stop("max_turns")
                 return
+            if message is not None and not message.reported:
+                self._carried += message.usage or Usage()
+                if message.spoke:
+                    yield TextChunk("\n\n")
             self._turns += 1
             message = _Message(str(told.get("id")), told.get("model"))
             self._message = message
@@ -270,49 +270,21 @@ class CliSession:
                 name = own_name(str(block.get("name")))
                 if name is not None:
                     args = fields(block.get("input"))
-                    message.uses.append(_Use(str(block.get("id")), name, args))
-                    self._uses.append(message.uses[-1])
+                    use = Use(str(block.get("id")), name, args)
+                    message.uses.append(use)
+                    self._calls.add(use)
             case _:
                 pass
 
-    def _refused(self, content: object) -> None:
-        """Results that the program gave by itself are no results of ours."""
-        for block in map(fields, _blocks(content)):
-            for use in self._uses:
-                if use.id == block.get("tool_use_id") and not use.served:
-                    use.refused = True
-
     # -- tools -------------------------------------------------------------------------
 
-    def _serve(self) -> None:
-        """Answer what can be answered; a call asked for again gets the same result."""
-        open_requests = list(self._bridge.requests)
-        self._bridge.requests.clear()
-        for request in open_requests:
-            use = self._asked_for(request)
-            if use is None or use.result is None:
-                self._bridge.requests.append(request)
-                continue
-            text, is_failed = use.result
-            request.answer(text, failed=is_failed)
-            use.served = True
-
-    def _asked_for(self, request: ToolRequest) -> _Use | None:
-        meant = [use for use in self._uses if use.is_asked_by(request)]
-        fresh = [use for use in meant if not use.served]
-        return next(iter(fresh or meant), None)
-
-    def _asked(self) -> list[_Use]:
+    def _due(self) -> list[Use]:
         """The calls of the message, once the program waits for one of them."""
-        if self._message is None:
-            return []
-        due = [u for u in self._message.uses if not (u.call_id or u.refused)]
-        asked = (self._asked_for(request) for request in self._bridge.requests)
-        return due if any(use is not None and use in due for use in asked) else []
+        return self._calls.due(self._message.uses) if self._message else []
 
     def _calling(self, ids: CallIds) -> Iterator[Delta]:
         assert self._message is not None
-        self._waiting = self._asked()
+        self._waiting = self._due()
         for index, use in enumerate(self._waiting):
             use.call_id = ids.unique(use.id)
             yield CallStart(index, use.call_id, self._names.get(use.name, use.name))
@@ -335,7 +307,9 @@ class CliSession:
         """The tokens of the message, told once for all its events."""
         message = self._message
         assert message is not None
-        usage = Usage() if message.reported else message.usage or Usage()
+        usage, self._carried = self._carried, Usage()
+        if not message.reported:
+            usage += message.usage or Usage()
         message.reported = True
         self._reports += 1
         self._reported += usage
@@ -371,7 +345,7 @@ class CliSession:
         """The bound at which the session ended; None for a clean end."""
         result = self._result
         subtype = str((result or {}).get("subtype", "success"))
-        unserved = [use for use in self._uses if not use.served]
+        unserved = self._calls.unserved
         if any(use.refused for use in unserved):
             return "session:broken_bridge"
         if self._ended is not None:

@@ -25,6 +25,7 @@ from bread_nb.providers.command import Command, start
 from bread_nb.providers.emulated import (
     PROBE,
     check_probe,
+    in_envelope,
     manifest,
     probe_messages,
     read_envelope,
@@ -262,6 +263,8 @@ class CliPipe:
         """
         schema, flag = request.output_schema, self._options.flag
         wanted = as_instruction(schema) if schema else ""
+        if schema and more:
+            more, wanted = f"{more}\n{in_envelope(schema)}", ""
         system = "\n\n".join(filter(str.strip, (request.system, wanted, more)))
         argv = [*self._argv, *missing_flags(flags, self._argv)]
         if flag is not None and len(system.encode()) < _LONGEST_ARGUMENT:

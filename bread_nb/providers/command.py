@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bread_nb import errors
-from bread_nb.base.redact import Redactor, environment_secrets
+from bread_nb.base.redact import Redactor, environment_secrets, secret_variable
 from bread_nb.errors import BreadError, ProviderError
 
 __all__ = [
@@ -40,7 +40,7 @@ _FULL = 1 << 20
 _TAIL = 1 << 14
 _TAIL_LINES = 5
 _TAIL_LETTERS = 500
-_SECRET_ENDS = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL")
+_KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 _ANSI = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])"
 )
@@ -72,18 +72,14 @@ def environment(passed: Iterable[str], own: Mapping[str, str]) -> dict[str, str]
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name in passed or not _secret(name)
+        if name in passed or not secret_variable(name)
     }
     return {**kept, **own}
 
 
 def secrets_of(variables: Mapping[str, str]) -> tuple[str, ...]:
     """The values among variables whose names say that they are secret."""
-    return tuple(value for name, value in variables.items() if _secret(name))
-
-
-def _secret(name: str) -> bool:
-    return name.upper().rstrip("S").endswith(_SECRET_ENDS)
+    return tuple(value for name, value in variables.items() if secret_variable(name))
 
 
 def plain(text: str) -> str:
@@ -223,7 +219,7 @@ class Running(asyncio.SubprocessProtocol):
 
     def kill(self) -> None:
         """End the whole group at once."""
-        self._signal(signal.SIGKILL)
+        self._signal(_KILL)
 
     async def aclose(self) -> None:
         """End the program and its group, and see to it that nothing is left of it."""
@@ -233,7 +229,7 @@ class Running(asyncio.SubprocessProtocol):
         try:
             if not self._gone.is_set():
                 self._signal(signal.SIGTERM)
-                await self._exit_within(_TERM_SECONDS)
+                await self.exit_within(_TERM_SECONDS)
         finally:
             if self._grace is not None:
                 self._grace.cancel()
@@ -241,9 +237,10 @@ class Running(asyncio.SubprocessProtocol):
                 self.kill()
             self.ended = True
             self._transport.close()
-        await self._exit_within(_KILL_SECONDS)
+        await self.exit_within(_KILL_SECONDS)
 
-    async def _exit_within(self, seconds: float) -> None:
+    async def exit_within(self, seconds: float) -> None:
+        """Wait for the end of the program, for so long at most."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._gone.wait()

@@ -25,6 +25,7 @@ __all__ = [
     "PROBE_QUESTION",
     "Asked",
     "check_probe",
+    "in_envelope",
     "manifest",
     "probe_messages",
     "read_envelope",
@@ -88,6 +89,11 @@ def manifest(tools: Sequence[ToolSpec], choice: str | None = None) -> str:
         named = "" if choice == "required" else f" The tool is {choice}."
         words.append(f"{_MUST}{named}")
     return "\n".join(words)
+
+
+def in_envelope(schema: dict[str, JsonValue]) -> str:
+    """The words that ask for an answer of a schema inside the envelope."""
+    return f'The value of "answer" is no text but JSON of this schema: {dumps(schema)}'
 
 
 def read_envelope(text: str) -> str | list[Asked]:

@@ -37,6 +37,7 @@ __all__ = [
     "CliAnswer",
     "claude_fault",
     "claude_json",
+    "claude_reason",
     "claude_usage",
     "objects",
     "priced",
@@ -144,14 +145,19 @@ def claude_json(stdout: str) -> CliAnswer:
             why="its envelope has no text in result.",
             do="look at it: run the command by hand",
         )
-    reason = result.get("stop_reason")
     return CliAnswer(
         text=text,
         usage=claude_usage(result.get("usage")),
         model=_model(result),
         cost_usd=_amount(result.get("total_cost_usd")),
-        stop_reason=cast("StopReason", reason) if reason in _REASONS else None,
+        stop_reason=claude_reason(result),
     )
+
+
+def claude_reason(result: Mapping[str, Any]) -> StopReason | None:
+    """Why the last message ended, where that is told."""
+    reason = result.get("stop_reason")
+    return cast("StopReason", reason) if reason in _REASONS else None
 
 
 def claude_fault(

@@ -56,12 +56,14 @@ def own_name(name: str) -> str | None:
 class ToolRequest:
     """A call as it came from the program, waiting for its answer.
 
-    `mark` is the id of the call in the model's own message, where it is told.
+    `mark` is the id of the call in the model's own message, where it is told, `at` the
+    time of the loop when it came.
     """
 
     name: str
     args: dict[str, Any]
     mark: str | None
+    at: float
     _writer: asyncio.StreamWriter = field(repr=False)
     _number: int
 
@@ -149,7 +151,8 @@ class ToolBridge:
         name, args = str(asked.get("name")), fields(asked.get("args"))
         mark: object = asked.get("mark")
         known = mark if isinstance(mark, str) else None
-        self.requests.append(ToolRequest(name, args, known, writer, number))
+        at = asyncio.get_running_loop().time()
+        self.requests.append(ToolRequest(name, args, known, at, writer, number))
         self._changed.set()
 
 

@@ -79,7 +79,8 @@ class Meter:
             finish: The end of its answer.
         """
         found, later = None, self.report is not None and self.report.later
-        if later or self.session is not None:
+        nothing = not self.said and self.report is None
+        if later or self.session is not None or (finish.ended and nothing):
             if later:
                 self._count(name, None, finish=finish)
             self._end_session(name)
