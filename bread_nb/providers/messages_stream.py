@@ -210,6 +210,10 @@ def _terms(found: Mapping[str, Any]) -> dict[str, JsonValue]:
     terms = served_as(service_tier=found.get("service_tier"), speed=found.get("speed"))
     if found.get("inference_geo") not in (None, "global", "not_available"):
         terms["inference_geo"] = str(found["inference_geo"])
+    steps = found.get("iterations") or ()
+    if any(fields(step).get("type") != "message" for step in steps):
+        # An advisor or a compaction is charged beside the totals.
+        terms["iterations"] = "other"
     used = fields(found.get("server_tool_use"))
     if searches := count(used.get("web_search_requests")):
         terms["web_searches"] = searches

@@ -57,6 +57,10 @@ async def test_what_the_services_answered_has_a_price(recording: Recording):
     finish = [delta for delta in deltas if isinstance(delta, Finish)][-1]
     call = Called(model=model, name=model.name, answered=finish.model, report=report)
     found = price_now(call)
+    if "advisor" in recording.name:
+        # Another model was asked as well; its tokens are in no total.
+        assert found is None
+        return
     assert found is not None
     assert found.source.startswith("genai-prices")
     assert found.amount > 0
