@@ -62,10 +62,17 @@ class Answer:
         await self._response.aclose()
 
 
-def transport_fault(error: Exception) -> Lost | Unreachable | Unsendable:
-    """What an error of httpx2 means for the call."""
+def transport_fault(
+    error: Exception, *, rested: bool = False
+) -> Lost | Unreachable | Unsendable:
+    """What an error of httpx2 means for the call.
+
+    Args:
+        error: What it raised.
+        rested: Whether the connection was kept from an earlier call.
+    """
     if isinstance(error, _DIED):
-        return Lost()
+        return Lost(rested=rested)
     if isinstance(error, _UNSENDABLE):
         return Unsendable()
     if isinstance(error, httpx2.ConnectTimeout):
@@ -106,13 +113,23 @@ class ByHttpx:
         if fresh not in self._clients:
             self._clients[fresh] = self._made(keep=0 if fresh else KEPT)
         client = self._clients[fresh]
+        rested = True
+
+        async def trace(event: str, info: object) -> None:
+            nonlocal rested
+            rested = rested and not event.endswith("connect_tcp.started")
+
         try:
             request = client.build_request(
-                "POST", call.url, headers=dict(call.headers), content=call.body
+                "POST",
+                call.url,
+                headers=dict(call.headers),
+                content=call.body,
+                extensions={"trace": trace},
             )
             return Answer(await client.send(request, stream=True))
         except (httpx2.HTTPError, *_UNSENDABLE) as error:
-            raise transport_fault(error) from error
+            raise transport_fault(error, rested=rested) from error
 
     async def aclose(self) -> None:
         """Close the connections."""

@@ -77,6 +77,7 @@ class BySdk:
 
     def __init__(self, client: object) -> None:
         self._client = client
+        self._answered = False
 
     async def send(self, call: Call, *, fresh: bool = False) -> Answer:
         """The response to `call`; `fresh` is for the client to know.
@@ -91,7 +92,8 @@ class BySdk:
         except Exception as error:
             response = _refusal(error)
             if response is None:
-                raise _fault(error, call) from error
+                raise _fault(error, call, rested=self._answered) from error
+        self._answered = True
         kind = response.headers.get("content-type", "")
         make = getattr(self._client, "_make_sse_decoder", None)
         if kind.startswith(_EVENT_STREAM) and make is not None:
@@ -131,12 +133,16 @@ def _refusal(error: Exception) -> httpx2.Response | None:
     return response if isinstance(response, httpx2.Response) else None
 
 
-def _fault(error: Exception, call: Call) -> Exception:
-    """What became of a request that got no answer."""
+def _fault(error: Exception, call: Call, *, rested: bool) -> Exception:
+    """What became of a request that got no answer.
+
+    Which connection a client took is not told; before its first answer it had none
+    that had `rested`.
+    """
     cause = error.__cause__
     for each in (error, cause):
         if isinstance(each, httpx2.HTTPError | httpx2.InvalidURL | UnicodeError):
-            return transport_fault(each)
+            return transport_fault(each, rested=rested)
     if isinstance(cause, TimeoutError | OSError):
         return Unreachable(str(cause) or type(cause).__name__)
     told = cause or error

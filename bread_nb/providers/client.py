@@ -1,8 +1,8 @@
 """The one way to a model's service: HTTP requests whose answers are streams.
 
 A dialect gives the bytes to send and a parser; everything that can go wrong on the
-way becomes a `ProviderError` here. There are no retries but one: a connection that
-died before it gave a single byte of answer is replaced once.
+way becomes a `ProviderError` here. There are no retries but one: a connection that was
+kept from an earlier call, and died before it gave a single byte of answer, is replaced.
 """
 
 from __future__ import annotations
@@ -216,14 +216,15 @@ async def exchange(
 
 
 async def _response(transport: Transport, call: Call, pace: Pace) -> Response:
-    """The response, asked for once more where the connection died."""
-    why = "the connection was lost before it answered, twice."
+    """The response, asked for once more where a connection died that was kept."""
+    why = "the connection was lost before it answered."
     sendable = True
     for fresh in (False, True):
         try:
             return await pace.wait(transport.send(call, fresh=fresh))
-        except Lost:
-            continue
+        except Lost as lost:
+            if lost.rested and not fresh:
+                continue
         except Unsendable:
             sendable = False
         except Unreachable as error:

@@ -132,7 +132,7 @@ class Pools:
             response = await connection.handle_async_request(request)
         except BaseException as error:
             self._at_work.discard(connection)
-            raise _told(error) from error
+            raise _told(error, rested=rested is not None) from error
         return _Answer(response, lambda: self._let_rest(connection, place))
 
     async def _rested(self, place: Place) -> _Connection | None:
@@ -189,7 +189,7 @@ def _request(call: Call, place: Place) -> httpcore2.Request:
     )
 
 
-def _told(error: BaseException) -> BaseException:
+def _told(error: BaseException, *, rested: bool) -> BaseException:
     """What a failure to get an answer means."""
     match error:
         case httpcore2.ConnectTimeout():
@@ -199,6 +199,6 @@ def _told(error: BaseException) -> BaseException:
         case httpcore2.LocalProtocolError():
             return Unsendable()
         case _ if isinstance(error, _LOST):
-            return Lost()
+            return Lost(rested=rested)
         case _:
             return error

@@ -50,7 +50,16 @@ class Call:
 
 
 class Lost(Exception):
-    """A connection broke before its answer was whole."""
+    """A connection broke before its answer was whole.
+
+    Args:
+        rested: Whether it had been kept from an earlier call, or may have been: then
+            the service may have shut it before this call was ever made.
+    """
+
+    def __init__(self, *, rested: bool = False) -> None:
+        super().__init__()
+        self.rested = rested
 
 
 class Unreachable(Exception):
@@ -89,7 +98,7 @@ class Transport(Protocol):
     async def send(self, call: Call, *, fresh: bool = False) -> Response:
         """The response to `call`; whoever asked closes it.
 
-        `fresh` asks for a connection that was not used before.
+        `fresh` asks for a connection that was not kept from an earlier call.
 
         Raises:
             Lost: When the connection broke before the head of the answer was there.

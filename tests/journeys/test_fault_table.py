@@ -115,6 +115,7 @@ BEFORE = {
     "500": (refused(500), "MODEL_ERROR"),
     "503": (refused(503), "MODEL_OVERLOADED"),
     "529": (refused(529), "MODEL_OVERLOADED"),
+    "no answer": (lambda oven: Reply(drop=True), "MODEL_UNREACHABLE"),
 }
 DURING = {
     "reset": (

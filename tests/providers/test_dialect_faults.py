@@ -192,14 +192,20 @@ async def test_a_stall_is_an_idle_fault_before_and_between_events(oven: Oven):
 
 
 @each
-async def test_a_connection_that_died_unanswered_is_replaced_once(oven: Oven):
+async def test_a_connection_that_was_kept_and_died_unanswered_is_replaced_once(
+    oven: Oven,
+):
     dead, good = Reply(drop=True), oven.reply(oven.whole)
-    async with ModelServer(dead, good) as server:
+    async with ModelServer(good, dead, good) as server:
         model = oven.model(server.url)
-        assert text_of(await play(model)) == "good"
+        answers = [text_of(await play(model)) for _ in range(2)]
         await model.aclose()
-        assert len(server.seen) == 2
-    _, fault = await fault_of(oven, dead, requests=2)
+    assert (answers, len(server.seen)) == (["good", "good"], 3)
+
+
+@each
+async def test_a_new_connection_that_died_unanswered_is_for_the_policy(oven: Oven):
+    _, fault = await fault_of(oven, Reply(drop=True), requests=1)
     assert (fault.code, fault.retryable) == ("MODEL_UNREACHABLE", True)
 
 

@@ -141,15 +141,23 @@ async def test_a_stall_and_a_deadline_are_faults_of_ours(carried: Carried):
 
 
 @each
-async def test_a_connection_that_died_unanswered_is_replaced_once(carried: Carried):
-    dead = Reply(drop=True)
-    async with ModelServer(dead, carried.reply(carried.whole)) as server:
+async def test_a_connection_that_was_kept_and_died_unanswered_is_replaced_once(
+    carried: Carried,
+):
+    dead, good = Reply(drop=True), carried.reply(carried.whole)
+    async with ModelServer(good, dead, good) as server:
         client, model = model_of(carried, server.url)
-        assert text_of(await play(model)) == "good"
+        answers = [text_of(await play(model)) for _ in range(2)]
         await client.close()
-    assert len(server.seen) == 2
-    _, fault = await fault_of(carried, dead, requests=2)
-    assert fault.code == "MODEL_UNREACHABLE"
+    assert (answers, len(server.seen)) == (["good", "good"], 3)
+
+
+@each
+async def test_a_new_connection_that_died_unanswered_is_for_the_policy(
+    carried: Carried,
+):
+    _, fault = await fault_of(carried, Reply(drop=True), requests=1)
+    assert (fault.code, fault.retryable) == ("MODEL_UNREACHABLE", True)
 
 
 @each
