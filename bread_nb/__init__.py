@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from bread_nb.project.config import BreadConfig
     from bread_nb.providers.cassette import Cassette
+    from bread_nb.providers.clipipe import CliPipe
     from bread_nb.providers.model import Model
     from bread_nb.providers.rates import Rates
     from bread_nb.providers.resilience import CircuitBreaker, Fallback, Retrying
@@ -52,6 +53,7 @@ __all__ = [
     "Case",
     "Cassette",
     "CircuitBreaker",
+    "CliPipe",
     "Continue",
     "CustomFormat",
     "ErrorHandling",
@@ -93,6 +95,7 @@ _HOMES = {
     "notebook.extension": ("load_ipython_extension", "unload_ipython_extension"),
     "project.config": ("BreadConfig",),
     "providers.cassette": ("Cassette",),
+    "providers.clipipe": ("CliPipe",),
     "providers.model": ("Model",),
     "providers.rates": ("Rates",),
     "providers.resilience": ("CircuitBreaker", "Fallback", "Retrying"),
