@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import ClassVar, Protocol, cast
 
 from bread_nb.errors import BreadError
+from bread_nb.messages import Usage
 from bread_nb.project.config import BreadConfig
 from bread_nb.project.surroundings import Finding, front_end, installation, packages
 from bread_nb.providers import weights
-from bread_nb.providers.catalog import known_providers
+from bread_nb.providers.catalog import known_providers, resolve
 from bread_nb.providers.deck import Deck
 from bread_nb.providers.faults import variable
-from bread_nb.providers.model import Model, split_name
+from bread_nb.providers.model import Model, UsageReport, split_name
+from bread_nb.providers.prices import Called, price
 from bread_nb.providers.reach import REACHABLE
 from bread_nb.providers.reach import reach as reach_service
 from bread_nb.providers.shelf import cassettes, read_lines
@@ -75,6 +78,8 @@ async def examine(
         *_guarded(lambda: _recordings(bread.common_deck or Deck())),
         *found,
         *_guarded(lambda: _strangers(models)),
+        *_guarded(lambda: _programs(models)),
+        *await _unpriced(models, bread.config),
         *(await _reached(models) if reach else []),
         *_guarded(front_end),
     ]
@@ -292,6 +297,41 @@ def _strangers(models: Mapping[str, list[Model]]) -> Iterator[Finding]:
                     f"{agent_id} asks for the provider {provider!r}, which is unknown"
                 )
                 yield Finding("bad", what, f"use one of {', '.join(known)}")
+
+
+def _programs(models: Mapping[str, list[Model]]) -> Iterator[Finding]:
+    """Whether the command-line programs that serve as models are there."""
+    wanted: dict[str, list[str]] = {}
+    for agent_id, described in models.items():
+        for provider, command in (split_name(model.name) for model in described):
+            if provider == "clipipe" and (words := command.split()):
+                wanted.setdefault(words[0].strip("'\""), []).append(agent_id)
+    for program, needs in wanted.items():
+        if shutil.which(program):
+            yield Finding("ok", f"the program {program} is there")
+        else:
+            what = f"no program {program} on the PATH; {', '.join(needs)} needs it"
+            yield Finding("bad", what, "install it, or name it with its whole path")
+
+
+async def _unpriced(
+    models: Mapping[str, list[Model]], config: BreadConfig
+) -> list[Finding]:
+    """The models whose calls nobody has a price for."""
+    named = {m.name: m for described in models.values() for m in described}
+    report = UsageReport(Usage(input=1, output=1))
+    unknown: list[str] = []
+    try:
+        for name, model in named.items():
+            if split_name(name)[0] in (*_KEYED, *_KEY_OF):
+                called = Called(model=resolve(model), name=name, report=report)
+                if await price(called, config.rates) is None:
+                    unknown.append(name)
+    except Exception as error:  # noqa: BLE001
+        return [_unseen(error)]
+    mend = "Model(…, rates=Rates(input=…, output=…)), in US dollars a million tokens"
+    words = "no price is known of {}: what it costs reads unknown"
+    return [Finding("ok", words.format(name), mend) for name in unknown]
 
 
 async def _reached(models: Mapping[str, list[Model]]) -> list[Finding]:

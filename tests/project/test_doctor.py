@@ -189,6 +189,29 @@ async def test_the_models_inside_of_others_need_their_keys(project: Project):
     assert about(found, "GEMINI_API_KEY").what.endswith("writer needs it")
 
 
+async def test_a_program_that_is_a_model_has_to_be_there(project: Project):
+    for name, program in (("writer", "sh -c cat"), ("baker", "no-such-program -p")):
+        text = f'from bread_nb import Agent\nagent = Agent(model="clipipe:{program}")'
+        project.agent(name, text)
+    found = await findings(project)
+    assert about(found, "the program sh is there").level == "ok"
+    missing = about(found, "no-such-program")
+    assert (missing.level, missing.what) == (
+        "bad",
+        "no program no-such-program on the PATH; baker needs it",
+    )
+
+
+async def test_a_model_without_a_price_is_told_and_no_fault(project: Project):
+    project.agent("writer", PAID)
+    project.agent("baker", PAID.replace("claude-opus-4-8", "oven-1"))
+    found = await findings(project)
+    unknown = about(found, "no price is known of anthropic:oven-1")
+    assert unknown.level == "ok"
+    assert "rates=" in (unknown.do or "")
+    assert not [f for f in found if "claude-opus" in f.what]
+
+
 async def test_mode_and_cassettes_are_told(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ):
