@@ -28,7 +28,7 @@ async def ask_model(drive: Drive, toolbox: Toolbox) -> Turn | Recovered:
     Raises:
         BreadError: The last failure.
     """
-    empty = 0
+    empty, text = 0, None
 
     async def attempt(number: int) -> Turn:
         nonlocal empty
@@ -47,6 +47,8 @@ async def ask_model(drive: Drive, toolbox: Toolbox) -> Turn | Recovered:
         return turn
 
     def told(error: BreadError, number: int, tries: int, wait: float) -> None:
+        nonlocal text
+        text = error.context.get("text") or text
         drive.scope.emit(
             ModelRetry,
             attempt=number,
@@ -67,6 +69,10 @@ async def ask_model(drive: Drive, toolbox: Toolbox) -> Turn | Recovered:
         )
     except HookRaised as raised:
         raise raised.error from None
+    except BreadError as error:
+        if text:
+            error.context.setdefault("text", text)
+        raise
 
 
 async def _attempt(drive: Drive, toolbox: Toolbox, number: int) -> Turn:

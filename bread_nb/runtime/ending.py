@@ -135,9 +135,15 @@ async def end_failed(drive: Drive, error: BaseException) -> None:
         *withdrawn,
         drive.journal.release(),
         status="failed",
-        text="".join(drive.spoken) or drive.row.text,
+        text="".join(drive.spoken) or _said(error) or drive.row.text,
         error={"code": info.code, "message": redact(info.message)},
     )
+
+
+def _said(error: BaseException) -> str:
+    """What the model had said before the run failed, also in a try before the last."""
+    text = error.context.get("text") if isinstance(error, BreadError) else None
+    return text if isinstance(text, str) else ""
 
 
 async def end_cancelled(drive: Drive) -> None:

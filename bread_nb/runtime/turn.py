@@ -96,6 +96,7 @@ class _Draft:
     calls: dict[int, _Call] = field(default_factory=dict[int, _Call])
     file: FileChunk | None = None
     finish: Finish | None = None
+    dropped: str = ""
     mask: TextMask = field(init=False)
     emit: Callable[..., object] = field(init=False)
 
@@ -146,6 +147,7 @@ class _Draft:
         """Drop what came so far, and tell the reader to drop it as well."""
         self.close()
         self.meter.restart(restart.model)
+        self.dropped = "".join(self.spoken) or self.dropped
         self.parts.clear()
         self.spoken.clear()
         self.calls.clear()
@@ -256,8 +258,8 @@ async def take_turn(
             if draft.file is not None:
                 await draft.keep_file(draft.file)
     except BreadError as error:
-        if spoken:
-            error.context.setdefault("text", "".join(spoken))
+        if text := "".join(spoken) or draft.dropped:
+            error.context.setdefault("text", text)
         raise
     finally:
         draft.close()

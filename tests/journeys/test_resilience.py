@@ -120,6 +120,17 @@ async def test_text_of_the_last_try_is_kept_when_all_failed(make_bread: MakeBrea
     assert (await bread.find_run("last")).text == "half "
 
 
+@pytest.mark.parametrize("wrapped", [lambda m: m, Retrying])
+async def test_the_last_words_are_kept_when_later_tries_said_nothing(
+    make_bread: MakeBread, wrapped: Callable[[Scripted], ChatModel]
+):
+    script = Scripted([LOST, {"error": 529}, {"error": 529}])
+    bread = make_bread({"baker": Agent(model=wrapped(script))})
+    error = await fault(bread, bread.run("baker", "go"))
+    assert (error.code, error.context["text"]) == ("MODEL_OVERLOADED", "half ")
+    assert (await bread.find_run("last")).text == "half "
+
+
 async def test_no_call_of_a_failed_try_ever_runs(make_bread: MakeBread):
     ran: list[int] = []
 
