@@ -31,6 +31,18 @@ def test_runs_and_open_calls_are_listed(project: Project):
     ]
 
 
+def test_costs_are_listed_for_today_and_in_other_ways(project: Project):
+    assert project.bread("cost").out == "No model was called today.\n"
+    project.bread("run", "writer", "x")
+    head, writer, total = project.bread("cost").out.splitlines()
+    assert head.split("  ")[0] == "run family"
+    assert [cell for cell in writer.split("  ") if cell][-1].strip() == "▁"
+    assert ("no charge" in writer, total) == (True, "no charge")
+    by_model = project.bread("cost", "--by", "model", "--all").out.splitlines()
+    assert by_model[0].split()[:3] == ["model", "runs", "calls"]
+    assert project.bread("cost", "--by", "cook").code == 2
+
+
 def test_a_run_is_shown_with_its_picture_and_its_crumbs(project: Project):
     project.bread("run", "publisher", "x")
     head, picture, crumbs, last = project.bread("show", "publisher-1").out.split("\n\n")

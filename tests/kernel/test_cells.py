@@ -187,6 +187,8 @@ def test_an_unknown_agent_is_three_lines_and_a_suggestion(page: Kernel):
         "%%bread pending\nbody",
         "%bread resume",
         "%bread runs now",
+        "%bread cost now",
+        "%bread cost --by cook",
         "%bread mode wrong",
         "%bread gate drop 7",
         "%bread writer --budget lots hi",
@@ -318,6 +320,8 @@ def test_lists_come_as_text_and_as_a_table(page: Kernel):
     ]
     assert agents["text/html"].startswith("<table><caption>")
     assert "writer-1" in page.ok("%bread runs --all").plain[0]
+    assert "last 12 runs" in page.ok("%bread cost").plain[0]
+    assert "writer" in page.ok("%bread cost --by agent --all").outputs[0]["text/html"]
     assert page.ok("%bread mode live").plain == ["live: models are called."]
     assert "%bread pending" in page.ok("%bread help").plain[0]
     assert page.ok("%bread").plain == page.ok("%bread help").plain
