@@ -12,10 +12,10 @@ from dataclasses import replace
 from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar
 
 from bread_nb.base.later import Later
+from bread_nb.base.redact import Redactor
 from bread_nb.crumbs import Crumb, HumanRequired, from_wire
 from bread_nb.errors import BreadError
 from bread_nb.project.config import BreadConfig, find_project, load_config
@@ -126,6 +126,11 @@ class Bread:
     def blob_store(self) -> BlobStore | None:
         """Where files are kept."""
         return self._kit.blob_store
+
+    @property
+    def redactor(self) -> Redactor:
+        """What takes secrets out of anything that is kept or shown."""
+        return self._kit.redactor
 
     @property
     def sessions(self) -> Sessions:
@@ -374,12 +379,7 @@ class Bread:
     async def __aenter__(self) -> Bread:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     def _admit(self, name: str) -> Live:

@@ -14,6 +14,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from bread_nb.base.ids import monotonic
+from bread_nb.base.redact import Redactor
 from bread_nb.bread import Bread
 from bread_nb.errors import BreadError, Halt
 from bread_nb.evals.attempts import Attempts
@@ -189,7 +190,7 @@ class _Work:
                 self._at_work -= 1
             if row is None:
                 continue
-            await book.sheet.keep(item, row)
+            await book.sheet.keep(item, _told(row, book.attempts.bread.redactor))
             self._progress = _with(self._progress, row)
             self._tell()
 
@@ -235,6 +236,8 @@ async def _row(book: _Book, item: Item) -> EvalRow | None:
     if attempt.status != "failed":
         scorers = book.suite.scorers_of(item.case)
         verdicts = [await _scored(scorer, attempt) for scorer in scorers]
+    if attempt.status == "waiting":
+        await book.attempts.bread.cancel(handle)
     row = _weighed(attempt, verdicts, _trouble(attempt, book.suite))
     known = attempt.cost is not None and spent.cost is not None
     return replace(
@@ -244,6 +247,17 @@ async def _row(book: _Book, item: Item) -> EvalRow | None:
         tokens=attempt.usage.total + spent.tokens,
         run=handle,
         tags=tuple(item.case.tags),
+    )
+
+
+def _told(row: EvalRow, redactor: Redactor) -> EvalRow:
+    """The row without the secrets that an answer or a scorer may have said."""
+    said = (replace(v, why=redactor.text(v.why)) if v.why else v for v in row.verdicts)
+    return replace(
+        row,
+        answer=redactor.text(row.answer),
+        error=redactor.text(row.error) if row.error else None,
+        verdicts=tuple(said),
     )
 
 
@@ -274,7 +288,7 @@ def _weighed(
     if attempt.status == "failed":
         status, score = "error", 0.0
     elif any(verdict.broken for verdict in verdicts):
-        status = "broken"
+        status, score = "broken", 0.0
     elif trouble is None and all(verdict.passed for verdict in verdicts):
         status = "passed"
     else:

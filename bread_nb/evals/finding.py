@@ -17,6 +17,7 @@ import yaml
 from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.bread import Bread
 from bread_nb.errors import BreadError, closest
+from bread_nb.evals.attacks import SECURITY, security_suites
 from bread_nb.evals.case import Suite
 from bread_nb.evals.suite_files import read_suite
 from bread_nb.project.borders import USER_FAULTS, open_border
@@ -38,8 +39,9 @@ def find_suites(bread: Bread, targets: Sequence[Target] = ()) -> list[Suite]:
 
     Args:
         bread: The project.
-        targets: `Suite` objects, agents' ids, paths of folders and files, and
-            `path::case` for one case.
+        targets: `Suite` objects, agents' ids, paths of folders and files,
+            `security` for the suites that come with the package, and `path::case` for
+            one case.
 
     Raises:
         BreadError: `EVAL_NOT_FOUND`, `EVAL_BROKEN` or `INVALID_SUITE`.
@@ -60,7 +62,8 @@ def _of_target(bread: Bread, target: Target) -> list[Suite]:
     if isinstance(target, Suite):
         return [target]
     text, _, case = str(target).partition(_CASE)
-    found = _of_name(bread, text)
+    shipped = text == SECURITY and text not in bread.agent_ids()
+    found = security_suites() if shipped else _of_name(bread, text)
     if not case:
         return found
     holds = [suite for suite in found if any(c.name == case for c in suite.cases)]

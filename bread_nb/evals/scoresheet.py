@@ -88,10 +88,10 @@ class EvalRow:
 
     @property
     def why(self) -> str:
-        """What was wrong with it, in one line; empty when nothing was."""
+        """What was wrong with it, in one line; else what its scorers said of it."""
+        said = [v for v in self.verdicts if v.passed == self.passed]
         if self.passed:
-            return ""
-        said = [v for v in self.verdicts if not v.passed]
+            return "; ".join(dict.fromkeys(v.why for v in said if v.why))
         parts = [self.error] if self.error else []
         parts += [f"{v.scorer}: {v.why}" if v.why else v.scorer for v in said]
         return "; ".join(parts)
