@@ -28,6 +28,7 @@ from bread_nb.messages import (
     ToolSpec,
 )
 from bread_nb.providers.model import ModelRequest
+from bread_nb.providers.pace import CALL_SETTINGS
 
 __all__ = ["Names", "asked_of", "key_of"]
 
@@ -35,8 +36,6 @@ Json = dict[str, JsonValue]
 
 _KEY_LENGTH = 32
 _SHORT = 16
-# How long to wait is between the caller and the network, not part of the question.
-_WAITS = frozenset({"first_event_timeout", "idle_timeout", "deadline"})
 _IDS = re.compile(
     r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b"
 )
@@ -104,7 +103,8 @@ def asked_of(
     """
     names = Names(redactor)
     given = {**(settings or {}), **request.settings}
-    given = {key: value for key, value in given.items() if key not in _WAITS}
+    # How a service is asked is between the caller and the network.
+    given = {key: value for key, value in given.items() if key not in CALL_SETTINGS}
     asked: Json = {
         "model": model,
         "system": names.plain(request.system),
