@@ -40,6 +40,7 @@ from bread_nb.providers.encoding import (
     keep_encoded,
     kind_of,
     offered,
+    pictures_again,
     readable,
     result_words,
     turns,
@@ -149,7 +150,8 @@ class Anthropic:
         sent |= {k: v for k, v in settings.items() if k not in _OWN_SETTINGS}
         if output:
             sent["output_config"] = output
-        marked = caching.places(request.messages, self._owns, sent)
+        messages = pictures_again(request.messages, request.blobs)
+        marked = caching.places(messages, self._owns, sent)
 
         def encoded(message: Message) -> bytes:
             kept = keep_encoded(message, self._key, request.blobs, self._blocks)
@@ -157,7 +159,7 @@ class Anthropic:
 
         said = [
             b'{"role":"%s","content":[%s]}' % (role.encode(), blocks)
-            for role, blocks in turns(request.messages, encoded, _OPENING)
+            for role, blocks in turns(messages, encoded, _OPENING)
         ]
         if not said:
             raise empty_request(self._provider)

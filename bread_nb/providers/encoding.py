@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import cast
 
 from pydantic import JsonValue
@@ -10,12 +10,13 @@ from pydantic import JsonValue
 from bread_nb.base.media import held_in
 from bread_nb.base.wire import dumps
 from bread_nb.errors import BreadError
-from bread_nb.messages import File, Message, ToolResult
+from bread_nb.messages import File, Message, Part, Text, ToolResult
 from bread_nb.providers.lines import whole
 
 __all__ = [
     "IMAGES",
     "PDF",
+    "beside",
     "body",
     "empty_request",
     "encode",
@@ -24,12 +25,14 @@ __all__ = [
     "keep_encoded",
     "kind_of",
     "offered",
+    "pictures_again",
     "readable",
     "result_words",
     "turns",
 ]
 
 _NO_OUTPUT = "(no output)"
+_AGAIN = "The picture you made:"
 _TEXTS = frozenset(
     {
         *("application/json", "application/xml", "application/yaml"),
@@ -103,6 +106,51 @@ def offered(settings: Mapping[str, JsonValue]) -> list[JsonValue]:
     """The tools of the service itself that settings ask for."""
     tools = settings.get("tools")
     return tools if isinstance(tools, list) else []
+
+
+def pictures_again(
+    messages: Sequence[Message],
+    blobs: Mapping[str, bytes],
+    own: Callable[[Message], bool] = lambda _: False,
+) -> Sequence[Message]:
+    """A conversation with the pictures of answers shown by whoever comes after them.
+
+    In an answer most services take no picture, so that it stands there by its name.
+
+    Args:
+        messages: The conversation.
+        blobs: The bytes at hand; without any nothing changes.
+        own: Whether the pictures of an answer go back in it as they came.
+    """
+    if not blobs:
+        return messages
+    out: list[Message] = []
+    made: list[Part] = []
+    for message in messages:
+        if message.role == "assistant":
+            seen = [f for f in message.files if _is_picture(f, blobs)]
+            made += [] if own(message) else seen
+        if message.role == "assistant" or not made:
+            out.append(message)
+            continue
+        again = (Text(_AGAIN), *made)
+        late = message.role == "tool"
+        parts = (*message.parts, *again) if late else (*again, *message.parts)
+        out.append(Message(message.role, parts))
+        made = []
+    return out
+
+
+def _is_picture(file: File, blobs: Mapping[str, bytes]) -> bool:
+    return kind_of(file) in IMAGES and held(file, blobs) is not None
+
+
+def beside(message: Message) -> tuple[Part, ...]:
+    """What is shown beside the results of a message: their files, and pictures."""
+    results = [part for part in message.parts if isinstance(part, ToolResult)]
+    shown = [file for result in results for file in result.files]
+    rest = [part for part in message.parts if not isinstance(part, ToolResult)]
+    return (*shown, *rest)
 
 
 def turns(

@@ -31,6 +31,7 @@ from bread_nb.messages import (
 from bread_nb.providers.client import Call, Client, Transport, exchange
 from bread_nb.providers.encoding import (
     IMAGES,
+    beside,
     body,
     empty_request,
     encode,
@@ -38,6 +39,7 @@ from bread_nb.providers.encoding import (
     held,
     keep_encoded,
     kind_of,
+    pictures_again,
     readable,
     result_words,
 )
@@ -162,7 +164,7 @@ class Ollama:
         sent |= {key: value for key, value in settings.items() if key in _AT_TOP}
         said = [
             kept
-            for message in request.messages
+            for message in pictures_again(request.messages, request.blobs)
             if (kept := keep_encoded(message, self._key, request.blobs, self._wire))
         ]
         if not said:
@@ -179,9 +181,9 @@ class Ollama:
             for part in message.parts:
                 if isinstance(part, ToolResult):
                     yield _result(part)
-            if message.files:
+            if shown := beside(message):
                 # A model sees what a tool shows when the user shows it.
-                yield from self._wire(Message("user", message.files), blobs)
+                yield from self._wire(Message("user", shown), blobs)
             return
         words, images = _said(message, blobs)
         sent: Wire = {"role": message.role, "content": words}

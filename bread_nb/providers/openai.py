@@ -34,11 +34,13 @@ from bread_nb.providers.chat_wire import (
 )
 from bread_nb.providers.client import Call, Transport, carrier, exchange
 from bread_nb.providers.encoding import (
+    beside,
     body,
     empty_request,
     encode,
     keep_encoded,
     offered,
+    pictures_again,
 )
 from bread_nb.providers.hosts import OFFICIAL, Host, host_at
 from bread_nb.providers.keys import access
@@ -156,7 +158,7 @@ class OpenAI:
     def _said(self, request: ModelRequest, host: Host) -> Iterator[bytes]:
         """The messages, each as objects joined by commas."""
         key, answered = f"{self._key}{host.name}", True
-        for message in request.messages:
+        for message in pictures_again(request.messages, request.blobs):
             kept = keep_encoded(
                 message, key, request.blobs, lambda m, b: self._wire(m, b, host)
             )
@@ -189,11 +191,11 @@ class OpenAI:
             for part in message.parts:
                 if isinstance(part, ToolResult):
                     yield result_of(part, host)
-            if message.files:
+            if shown := beside(message):
                 if host.answer_after_tool:
                     yield _SEEN
                 # A result is text; what a tool shows, the user shows.
-                yield {"role": "user", "content": content_of(message.files, blobs)}
+                yield {"role": "user", "content": content_of(shown, blobs)}
         elif message.role == "assistant":
             yield from self._answer(message, host)
         elif content := content_of(message.parts, blobs):

@@ -40,6 +40,7 @@ from bread_nb.providers.encoding import (
     keep_encoded,
     kind_of,
     offered,
+    pictures_again,
     readable,
     result_words,
 )
@@ -152,7 +153,7 @@ class Responses:
         sent |= {k: v for k, v in settings.items() if k not in _OWN_SETTINGS}
         said = [
             kept
-            for message in request.messages
+            for message in pictures_again(request.messages, request.blobs, self._drew)
             if (kept := keep_encoded(message, self._key, request.blobs, self._items))
         ]
         if not said:
@@ -167,7 +168,7 @@ class Responses:
             for part in message.parts:
                 if isinstance(part, ToolResult):
                     yield _result(part, blobs)
-        elif message.role == "user":
+        if message.role != "assistant":
             content = list(_content(message, blobs))
             if content:
                 yield {"role": "user", "content": content}
@@ -202,6 +203,11 @@ class Responses:
         while items and items[-1].get("type") == "reasoning":
             items.pop()
         return cast("list[JsonValue]", items)
+
+    def _drew(self, message: Message) -> bool:
+        """Whether this model made the pictures of an answer, which go back with it."""
+        blocks = [self._own(part) for part in message.parts if isinstance(part, Native)]
+        return any(block.get("type") == "image_generation_call" for block in blocks)
 
     def _own(self, native: Native | None) -> dict[str, JsonValue]:
         """The block of a native part of this model, else nothing."""
