@@ -10,10 +10,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TypeAlias, TypeVar, cast
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 from pydantic import JsonValue
 
@@ -243,6 +243,15 @@ class _Lookup:
         return cast("T", self._shared.setdefault(key, made))
 
 
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A wrapper with its names looked up, until the wrapper itself is gone."""
+
+    of: ref[Wrapper]
+    providers: Factories | None
+    model: ChatModel
+
+
 class Catalog:
     """The models of one project: each is made once, and all are closed together.
 
@@ -271,8 +280,7 @@ class Catalog:
             "redactor": self._redactor,
             "rates": self.rates,
         }
-        self._bound: WeakKeyDictionary[Wrapper, tuple[Factories | None, ChatModel]]
-        self._bound = WeakKeyDictionary()
+        self._bound: dict[int, _Bound] = {}
 
     def resolve(
         self, model: str | Model | ChatModel, providers: Factories | None = None
@@ -312,15 +320,17 @@ class Catalog:
 
     def _of_wrapper(self, model: Wrapper, providers: Factories | None) -> ChatModel:
         """A wrapper with its names looked up; what it knows is kept between calls."""
-        known = self._bound.get(model)
-        if known is None or known[0] is not providers:
+        key = id(model)
+        known = self._bound.get(key)
+        if known is None or known.providers is not providers:
 
             def resolved(described: Model) -> ChatModel:
                 return self._find(described, providers)
 
-            known = providers, model.bound(_Lookup(resolved, self._shared))
-            self._bound[model] = known
-        return known[1]
+            forget = ref(model, lambda _: self._bound.pop(key, None))
+            found = model.bound(_Lookup(resolved, self._shared))
+            known = self._bound[key] = _Bound(forget, providers, found)
+        return known.model
 
     async def aclose(self) -> None:
         """Close every model that was made; it may be called twice."""

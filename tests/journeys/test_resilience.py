@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from fixtures.journey import call, calls, fault, finished, only, stopped, texts
@@ -11,6 +12,7 @@ from journeys.conftest import MakeBread
 
 from bread_nb import (
     Agent,
+    Cassette,
     CircuitBreaker,
     ErrorHandling,
     Fallback,
@@ -242,3 +244,20 @@ async def test_a_temperature_that_was_left_out_is_told_in_crumb_and_outcome(
     assert (outcome.text, used["temperatureDropped"]) == ("Without it.", True)
     assert outcome.metrics.temperature_dropped
     assert only(run.crumbs, "model:retry") == []
+
+
+async def test_a_fallback_is_replayed_as_it_was_recorded(
+    make_bread: MakeBread, tmp_path: Path
+):
+    path = tmp_path / "a.cassette.jsonl"
+    told: list[list[tuple[object, ...]]] = []
+    for mode in ("record", "replay"):
+        spare = Scripted([{"text": "whole", "usage": {"input": 3, "output": 1}}])
+        model = Cassette(Fallback([Scripted([LOST]), spare]), path, mode=mode)
+        bread = make_bread({"baker": Agent(model=model)})
+        run = bread.run("baker", "go")
+        assert (await finished(bread, run)).text == "whole"
+        assert len(spare.requests) == (mode == "record")
+        again, used = (only(run.crumbs, f"model:{k}")[0] for k in ("retry", "usage"))
+        told.append([(again["model"], again["error"]["code"]), (used["model"],)])
+    assert told[0] == told[1] == [("scripted", "STREAM_INCOMPLETE"), ("scripted",)]

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
 import pytest
 from fixtures.model_play import ask, end_of, play, play_to_fault, text_of, usage_of
@@ -11,7 +12,14 @@ from bread_nb import Fallback, Model, Retrying, RetryPolicy, Scripted
 from bread_nb.errors import BreadError, FallbackError, Halt, ProviderError
 from bread_nb.messages import Price
 from bread_nb.providers.catalog import Catalog
-from bread_nb.providers.model import ChatModel, Delta, ModelRequest, Restart, TextChunk
+from bread_nb.providers.model import (
+    ChatModel,
+    Delta,
+    ModelRequest,
+    Restart,
+    TextChunk,
+    Wrapper,
+)
 
 LOST = {"deltas": ["half "], "error": {"code": "STREAM_INCOMPLETE"}}
 
@@ -316,3 +324,17 @@ async def test_names_inside_are_looked_up_where_the_agents_are():
 async def test_wrappers_of_objects_are_themselves():
     wrapper = Fallback([Retrying(Scripted(["x"])), Scripted(["y"])])
     assert Catalog().resolve(wrapper) is wrapper
+
+
+async def test_a_wrapper_of_somebody_else_need_not_be_hashable():
+    @dataclass
+    class Loud(Wrapper):
+        inner: ChatModel
+
+        def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+            return self.inner.stream(request)
+
+    catalog = Catalog({"oven": lambda model_id: Scripted(["whole"])})
+    for wrapper in (Loud(Fallback(["oven:one"])), Loud(Scripted(["whole"]))):
+        assert text_of(await play(catalog.resolve(wrapper))) == "whole"
+    await catalog.aclose()
