@@ -54,11 +54,13 @@ class BreadError(Exception):
             unconfigured retry does not come on top.
         acted: Whether calls had already run in the turn that failed: nobody may ask
             for that turn a second time.
+        replayed: Whether a recording said it: nobody waits before the next try.
     """
 
     code: str = "AGENT_ERROR"
     exhausted: bool = False
     acted: bool = False
+    replayed: bool = False
 
     def __init__(
         self,

@@ -114,7 +114,7 @@ async def retrying(
             wait = await decide(error, attempt)
             if wait is None:
                 raise
-            await asyncio.sleep(wait)
+            await asyncio.sleep(0 if error.replayed else wait)
             attempt += 1
 
 
@@ -140,10 +140,10 @@ async def retrying_stream(
         except Halt:
             raise
         except BreadError as error:
-            again = decide(error, attempt)
+            again, replayed = decide(error, attempt), error.replayed
             if again is None:
                 raise
         wait, told = again
         yield told
-        await asyncio.sleep(wait)
+        await asyncio.sleep(0 if replayed else wait)
         attempt += 1

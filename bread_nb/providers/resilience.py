@@ -55,11 +55,15 @@ _LOG = logging.getLogger("bread_nb")
 _WRONG = frozenset(
     {
         "CASSETTE_BROKEN",
+        "CASSETTE_UNNAMED",
+        "CASSETTE_UNWRITABLE",
+        "CASSETTE_BROKEN",
         "INVALID_AGENT",
         "INVALID_INPUT",
         "INVALID_MODEL",
         "INVALID_SCHEMA",
         "INVALID_SETTING",
+        "REPLAY_MISS",
         "REPLAY_MISS",
         "UNKNOWN_PROVIDER",
     }

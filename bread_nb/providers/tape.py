@@ -18,7 +18,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from bread_nb import errors
-from bread_nb.errors import BreadError, ProviderError, ValidationError
+from bread_nb.errors import BreadError, FallbackError, ProviderError
 from bread_nb.messages import Native, Price, Usage
 from bread_nb.providers.model import (
     CallEnd,
@@ -215,37 +215,38 @@ def _of(kind: type[Any], value: Json) -> dict[str, Any]:
 # -- errors ----------------------------------------------------------------------------
 
 _WORDS = ("what", "code", "why", "do", "retryable", "context")
+_MORE = ("status", "retry_after", "problems", "seconds", "exhausted", "acted")
 
 
 def written_error(error: BreadError) -> Json:
     """An error as JSON, all that a program or a person reads of it."""
-    kind = type(error).__name__
-    found: Json = {name: getattr(error, name) for name in _WORDS}
-    found = {name: value for name, value in found.items() if value}
-    if isinstance(error, ProviderError):
-        found |= {"status": error.status, "retry_after": error.retry_after}
-    if isinstance(error, ValidationError):
-        found["problems"] = cast("JsonValue", error.problems)
-    return {"type": kind, **{k: v for k, v in found.items() if v is not None}}
+    found: Json = {"type": type(error).__name__}
+    for name in (*_WORDS, *_MORE):
+        value = getattr(error, name, None)
+        if value:
+            found[name] = value
+    return found
 
 
 def read_error(value: Json) -> BreadError:
-    """The error that `written_error` made the value of."""
-    kind = getattr(errors, str(value.get("type")), None)
-    if not (isinstance(kind, type) and issubclass(kind, BreadError)):
+    """The error that `written_error` made the value of, marked as replayed."""
+    kind: object = getattr(errors, str(value.get("type")), None)
+    if not isinstance(kind, type) or not issubclass(kind, BreadError):
         kind = BreadError
-    given: dict[str, Any] = {
-        name: value[name] for name in _WORDS[1:] if value.get(name) is not None
-    }
-    what = str(value.get("what", "The call failed."))
-    if issubclass(kind, ProviderError):
-        given |= {name: value.get(name) for name in ("status", "retry_after")}
-    if issubclass(kind, ValidationError):
-        given["problems"] = value.get("problems", ())
-        given.pop("retryable", None)
     if issubclass(kind, errors.Halt):
         kind = BreadError
-    return kind(what, **given)
+    error = kind.__new__(kind)
+    words: dict[str, Any] = {name: value[name] for name in _WORDS if name in value}
+    BreadError.__init__(error, words.pop("what", "The call failed."), **words)
+    if isinstance(error, ProviderError):
+        error.status = error.retry_after = None
+    if isinstance(error, FallbackError):
+        error.failures = ()
+    for name in _MORE:
+        if name in value:
+            setattr(error, name, value[name])
+    error.replayed = True
+    return error
 
 
 _READERS: dict[str, Callable[[Any], object]] = {

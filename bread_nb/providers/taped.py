@@ -19,7 +19,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from bread_nb.base.redact import Redactor, environment_secrets
-from bread_nb.errors import BreadError, ProviderError, TimeoutError
+from bread_nb.errors import BreadError, CircuitOpenError, ProviderError, TimeoutError
 from bread_nb.providers.asked import asked_of, key_of
 from bread_nb.providers.deck import Deck
 from bread_nb.providers.masks import masked_deltas, masked_error
@@ -118,7 +118,7 @@ class Taped(Wrapper):
 
     def _masks(self) -> Redactor:
         redactor = self._redactor or Redactor()
-        redactor.learn(*environment_secrets())
+        redactor.learn(*environment_secrets(), *_keys(self.inner))
         return redactor
 
     async def _record(self, request: ModelRequest) -> AsyncIterator[Delta]:
@@ -137,7 +137,7 @@ class Taped(Wrapper):
                         ends.append(delta)
                     else:
                         yield delta
-        except (ProviderError, TimeoutError) as error:
+        except (ProviderError, TimeoutError, CircuitOpenError) as error:
             self._keep(request, await stamped(self.inner, said, self.rates), error)
             raise
         self._keep(request, await stamped(self.inner, said, self.rates))
@@ -169,11 +169,11 @@ def through(
 ) -> ChatModel:
     """A model as the mode has it called; live it is itself.
 
-    A script is its own recording. A model with a `Cassette` in it has recordings of
-    its own.
+    A script is its own recording, and so is a model all of whose parts have a
+    `Cassette` round them.
     """
     mode = deck.mode
-    if mode.name == "live" or is_script(model) or _has_tape(model):
+    if mode.name == "live" or is_script(model) or _all_taped(model):
         return model
     if mode.implied and _unheard_of(model, deck):
         return model
@@ -189,8 +189,9 @@ def is_script(model: ChatModel) -> bool:
     return bool(inside) and all(map(is_script, inside))
 
 
-def _has_tape(model: ChatModel) -> bool:
-    return isinstance(model, Taped) or any(map(_has_tape, _inside(model)))
+def _all_taped(model: ChatModel) -> bool:
+    inside = _inside(model)
+    return isinstance(model, Taped) or (bool(inside) and all(map(_all_taped, inside)))
 
 
 def _unheard_of(model: ChatModel, deck: Deck) -> bool:
@@ -212,6 +213,14 @@ def _inside(model: ChatModel) -> tuple[ChatModel, ...]:
     if isinstance(model, Wrapper):
         return several or (model.inner,)
     return ()
+
+
+def _keys(model: ChatModel) -> list[str]:
+    """The keys that models were described with."""
+    described: object = getattr(model, "described", None)
+    key = described.api_key if isinstance(described, Model) else None
+    own = [key] if key else []
+    return [*own, *(each for part in _inside(model) for each in _keys(part))]
 
 
 def _settings(model: ChatModel) -> dict[str, JsonValue]:

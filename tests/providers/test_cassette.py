@@ -7,7 +7,19 @@ from pathlib import Path
 import pytest
 from fixtures.journey import call, calls, fault, finished, told
 
-from bread_nb import Agent, Bread, Cassette, Scripted, tool
+from bread_nb import (
+    Agent,
+    Bread,
+    BreadConfig,
+    Cassette,
+    ErrorHandling,
+    Fallback,
+    Model,
+    RetryPolicy,
+    Scripted,
+    ToolContext,
+    tool,
+)
 from bread_nb.errors import BreadError, ProviderError
 from bread_nb.messages import Usage, user
 from bread_nb.providers.model import (
@@ -56,11 +68,19 @@ def path(tmp_path: Path) -> Path:
 
 
 def lines(path: Path) -> list[dict[str, object]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in written(path).splitlines()]
 
 
 def there(path: Path) -> bool:
     return path.exists()
+
+
+def written(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(text, "utf-8")
 
 
 def bread_with(model: object, **agent: object) -> Bread:
@@ -215,3 +235,68 @@ async def test_many_runs_at_once_share_one_cassette(path: Path):
     assert len(lines(path)) == 20
     async with bread_with(Cassette(Scripted([]), path, mode="replay")) as bread:
         assert await all_of(bread) == texts
+
+
+async def test_a_replay_tries_again_without_waiting(path: Path):
+    policy = RetryPolicy(attempts=2, backoff=0)
+    handling = ErrorHandling(retry=policy)
+    waits = ProviderError("It is busy.", status=529, retryable=True)
+    recorder = Cassette(Baker([waits], says("Rye.")), path, mode="record")
+    async with bread_with(recorder, error_handling=handling) as bread:
+        await finished(bread, bread.run("baker", "Bake."))
+    text = written(path).replace(
+        '"retryable":true', '"retryable":true,"retry_after":3600'
+    )
+    write(path, text)
+    player = Cassette(Baker(), path, mode="replay")
+    async with bread_with(player, error_handling=handling) as bread:
+        run = bread.run("baker", "Bake.")
+        assert (await finished(bread, run)).text == "Rye."
+    [retry] = [crumb for crumb in run.crumbs if crumb.type == "model:retry"]
+    assert retry.delay_ms == 3_600_000
+
+
+async def test_a_fallback_of_cassettes_plays_each_from_its_own(
+    path: Path, tmp_path: Path
+):
+    lost = ProviderError("It is gone.", status=503, retryable=True)
+    other = tmp_path / "b.cassette.jsonl"
+
+    def both(mode: str, first: Baker, second: Baker) -> Fallback:
+        return Fallback(
+            [Cassette(first, path, mode=mode), Cassette(second, other, mode=mode)]
+        )
+
+    async with bread_with(both("record", Baker([lost]), Baker(says("Rye.")))) as bread:
+        await finished(bread, bread.run("baker", "Bake."))
+    first, second = Baker(), Baker()
+    async with bread_with(both("replay", first, second)) as bread:
+        assert (await finished(bread, bread.run("baker", "Bake."))).text == "Rye."
+        error = await fault(bread, bread.run("baker", "Fry."))
+    assert error.code == "REPLAY_MISS"
+    assert (first.asked, second.asked) == (0, 0)
+
+
+async def test_no_key_and_no_credential_reaches_the_cassette(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    api_key, token = "made-up-key-0123456789", "made-up-token-9876543210"
+    other = "made-up-key-in-code-5555"
+
+    @tool(credentials=["oven"])
+    def weigh(context: ToolContext) -> str:
+        """Weigh flour."""
+        return f"with {context.credentials['oven']}: 3 kg"
+
+    turns = [calls(call("tool_weigh")), f"It was {api_key}, {token} and {other}."]
+    monkeypatch.setenv("MINE_API_KEY", api_key)
+    taped = Cassette(Scripted(turns), path, mode="record")
+    # A key given in code is known from the description.
+    vars(taped.inner)["described"] = Model("mine:x", api_key=other)
+    agent = Agent(model=taped, prompt=f"Say {api_key}.", tools=[weigh])
+    config = BreadConfig(credentials=lambda name: token if name == "oven" else None)
+    async with Bread({"baker": agent}, config=config, store=InMemoryStore()) as bread:
+        await finished(bread, bread.run("baker", f"Weigh it, {token}."))
+    assert api_key[:12] not in written(path)
+    assert token[:12] not in written(path)
+    assert other[:12] not in written(path)

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bread_nb.base.redact import Redactor
-from bread_nb.errors import BreadError, ProviderError, TimeoutError
+from bread_nb.errors import (
+    BreadError,
+    CircuitOpenError,
+    FallbackError,
+    ProviderError,
+    TimeoutError,
+    ValidationError,
+)
 from bread_nb.messages import Native, Price, Usage
 from bread_nb.providers.masks import masked_deltas
 from bread_nb.providers.model import (
@@ -20,6 +27,7 @@ from bread_nb.providers.model import (
     NativeBlock,
     ReasoningChunk,
     ReasoningEnd,
+    SessionReport,
     TextChunk,
     UsageReport,
 )
@@ -54,6 +62,7 @@ deltas = st.one_of(
     st.builds(CallEnd, indexes, st.none() | natives),
     st.builds(FileChunk, st.binary(max_size=40), texts),
     st.builds(UsageReport, usages, st.none() | prices),
+    st.builds(SessionReport, usages, st.none() | prices, counts),
     st.builds(Finish, st.sampled_from([None, "end_turn", "tool_use"]), texts),
 )
 
@@ -111,10 +120,17 @@ def test_errors_come_back_as_what_they_were():
         retryable=True,
         context={"try": 1},
     )
-    for error in (lost, TimeoutError("Too slow.", retryable=True), BreadError("x")):
-        again = read_error(written_error(error))
+    lost.exhausted = True
+    wrong = ValidationError("It does not fit.", problems=["a: too long"])
+    several = FallbackError([("a:b", lost), ("c:d", wrong)])
+    late = TimeoutError("Too slow.", retryable=True)
+    closed = CircuitOpenError("It is left alone.", seconds=9.5)
+    for error in (lost, wrong, several, late, closed, BreadError("x")):
+        again = read_error(json.loads(to_line(written_error(error))))
         assert type(again) is type(error)
-        assert vars(again) == vars(error)
+        assert again.replayed
+        assert again.lines() == error.lines()
+        assert written_error(again) == written_error(error)
 
 
 def test_a_secret_in_pieces_is_masked_wherever_it_is():
