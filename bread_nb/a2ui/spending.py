@@ -37,9 +37,14 @@ class Spending:
     budget: float | None = None
 
     def add(self, used: ModelUsed) -> None:
-        """Count one model call."""
+        """Count one model call, or what the end of a session says of its calls."""
         self.providers.add(used.model.partition(":")[0])
         total = tokens_of(used.usage)
+        if used.kind == "session":
+            self.tokens += total
+            self.unpriced -= (used.turns or 0) if used.cost is not None else 0
+            self._pay(used)
+            return
         if total:
             self.tokens += total
             self.counted += 1
@@ -47,6 +52,9 @@ class Spending:
             self.uncounted += 1
         self.charged += used.cost is None or used.cost_source != "free"
         self.unpriced += used.cost is None or bool(used.partial)
+        self._pay(used)
+
+    def _pay(self, used: ModelUsed) -> None:
         if used.cost is None:
             return
         currency = used.currency or "USD"

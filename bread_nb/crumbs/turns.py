@@ -230,8 +230,8 @@ class ModelUsed(Crumb):
 
     `cost` is unknown when None, never 0 by default; with `partial` it may have been
     more. `kind` is `turn`, `cut` for a try that gave no answer, or `session` for the
-    end of several turns that a program made by itself: their cost, and the tokens they
-    did not tell. With
+    end of several `turns` that a program made by itself: their cost, and the tokens
+    they did not tell. With
     `temperature_dropped` the service refused the temperature and answered without it.
     """
 
@@ -245,6 +245,7 @@ class ModelUsed(Crumb):
     cost_source: str | None = None
     partial: bool | None = None
     kind: str = "turn"
+    turns: int | None = None
     temperature_dropped: bool | None = None
 
 

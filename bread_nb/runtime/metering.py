@@ -105,6 +105,7 @@ class Meter:
             currency=cost.currency if cost else None,
             cost_source=cost.source if cost else None,
             kind="session",
+            turns=session.turns,
         )
         fields = with_session(
             self.drive.row,

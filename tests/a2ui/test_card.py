@@ -286,6 +286,19 @@ def test_a_bound_has_its_word_and_a_note(reason, word):
     assert page.data["note"]["text"]
 
 
+def test_the_end_of_a_session_tells_what_its_turns_cost():
+    told = Told(model="clipipe:claude").start()
+    for _ in range(2):
+        told.used(10, None)
+
+    def head():
+        return paged(told.crumbs)[1].data["head"]
+
+    assert head()["cost"] == "cost unknown"
+    told.used(5, 0.25, kind="session", turns=2, cost_source="provider")
+    assert head()["cost"] == "$0.250"
+
+
 def test_money_is_never_invented():
     def cost(*costs, model="openai:gpt-5", **more):
         told = Told(model=model).start()

@@ -1,12 +1,11 @@
 """Tools for a program that has none: the manifest, the envelope, the probe."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fixtures.commands import FakeCommand, Step
+from fixtures.commands import FakeCommand, Make, Step
 from fixtures.journey import fault, finished, stopped
 from pydantic import BaseModel
 
@@ -14,7 +13,6 @@ from bread_nb import Agent, Bread, Permissions, tool
 from bread_nb.errors import BreadError
 from bread_nb.providers.emulated import read_envelope
 
-Make = Callable[..., FakeCommand]
 PROBED = [{"name": "read_register", "arguments": {"entry": "oven-4711"}}]
 
 
