@@ -62,8 +62,8 @@ async def test_nothing_is_looked_up_before_a_live_call():
     fault = await fault_of(model)
     assert fault.code == "UNKNOWN_PROVIDER"
     assert fault.why == (
-        "the providers are anthropic, gemini, local, ollama, openai, responses, "
-        "scripted."
+        "the providers are anthropic, clipipe, gemini, local, ollama, openai, "
+        "responses, scripted."
     )
 
 
@@ -71,15 +71,6 @@ async def test_a_mistyped_provider_gets_a_suggestion():
     fault = await fault_of(resolve("antropic:claude", {"mine": Scripted}))  # pyright: ignore[reportArgumentType]
     assert "mine" in fault.why
     assert fault.do == "did you mean anthropic:…?"
-
-
-@pytest.mark.parametrize("name", ["clipipe"])
-async def test_providers_to_come_say_that_they_are_not_there_yet(name: str):
-    fault = await fault_of(resolve(f"{name}:x"))
-    assert (fault.code, fault.what) == (
-        "NOT_AVAILABLE",
-        f"The provider {name} is not available yet.",
-    )
 
 
 def answering(text: str):
@@ -94,6 +85,7 @@ async def test_the_agents_providers_come_before_the_projects_and_the_built_in():
     assert text_of(await play(resolve("oven:7", {}, project))) == "project 7"
     assert known_providers(agent, project) == [
         "anthropic",
+        "clipipe",
         "gemini",
         "local",
         "ollama",
