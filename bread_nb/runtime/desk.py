@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pydantic import JsonValue
 
 from bread_nb.errors import BreadError
+from bread_nb.runtime.aftermath import ended_elsewhere
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.ending import end_stopped
 from bread_nb.runtime.inbox import (
@@ -47,6 +49,7 @@ class Desk:
         self._kit = kit
         self._agent_of = agent_of
         self.names: Names | None = None
+        self._replayed: dict[str, PendingCall] = {}
 
     async def answer(
         self, name: str, answer: object, live: Live, ctx: object
@@ -56,6 +59,9 @@ class Desk:
         Raises:
             BreadError: As `reply_to`, or `AGENT_NOT_FOUND`; the question stays open.
         """
+        replayed = self._replayed.get(name)
+        if replayed is not None:
+            return await self._end_of(replayed, live)
         question = await find_question(self._kit.store, name)
         if late(question):
             await self._refuse(question)
@@ -64,27 +70,42 @@ class Desk:
         return await self._answer(question, answer, live, ctx)
 
     async def see_through(self, work: Work, live: Live, ctx: object) -> Outcome:
-        """The work of a run, and on with it where a recording has the answers."""
-        outcome = await work()
+        """The work of a run, and on with it where a recording has the answers.
+
+        Code that answers such a question once more is given the end of its run.
+        """
+        outcome, answered = await work(), list[PendingCall]()
         while isinstance(outcome, Suspended):
-            known = self._recorded(outcome)
-            if known is None:
-                return outcome
+            found = self._recorded(outcome)
+            if found is None:
+                break
+            call, answer = found
             try:
-                outcome = await self.answer(*known, live, ctx)
+                outcome = await self.answer(call.checkpoint_id, answer, live, ctx)
             except BreadError as error:
                 if error.code != "CHECKPOINT_NOT_FOUND":
                     raise
-                return outcome
-        return outcome
+                break
+            self._replayed[call.checkpoint_id] = call
+            answered.append(call)
+        return replace(outcome, answered=tuple(answered)) if answered else outcome
 
-    def _recorded(self, outcome: Suspended) -> tuple[str, JsonValue] | None:
+    def _recorded(self, outcome: Suspended) -> tuple[PendingCall, JsonValue] | None:
         """A call that waits and a person's recorded answer to it."""
         for call in outcome.pending:
             known = self._kit.catalog.deck.consent(call.checkpoint_id)
             if known is not None and known.by == "person":
-                return call.checkpoint_id, known.answer
+                return call, known.answer
         return None
+
+    async def _end_of(self, call: PendingCall, live: Live) -> Outcome:
+        """How the run ended whose call a recording has answered."""
+        row = await self._row(call.run_id)
+        live.run_id, live.handle, live.agent_id = row.id, row.handle, row.agent_id
+        agent = self._agent_of(row)
+        drive = await load_drive(self._kit, row, agent, live=Live(row.agent_id))
+        self._kit.streams.pop(row.id, None)
+        return await ended_elsewhere(drive)
 
     async def _answer(
         self, question: Checkpoint, answer: object, live: Live, ctx: object

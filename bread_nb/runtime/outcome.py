@@ -99,7 +99,8 @@ class _End:
     """What every end carries. `text` is the last non-empty text of the model.
 
     `cost` is what is known of the cost, in US dollars; None when nothing is. With
-    `metrics.unpriced_calls` it was more than that.
+    `metrics.unpriced_calls` it was more than that. `answered` are the calls that
+    waited and that a recording has answered.
     """
 
     output: object = None
@@ -114,6 +115,24 @@ class _End:
     session_id: str = ""
     handle: str = ""
     metrics: Metrics = Metrics()
+    answered: tuple[PendingCall, ...] = ()
+
+    @property
+    def only(self) -> str:
+        """The id of the one call that waits, or that a recording has answered.
+
+        Raises:
+            BreadError: `SEVERAL_PENDING` when there is not exactly one.
+        """
+        calls = self.pending if isinstance(self, Suspended) else self.answered
+        if len(calls) == 1:
+            return calls[0].checkpoint_id
+        raise BreadError(
+            f"{len(calls) or 'No'} calls wait, not one.",
+            code="SEVERAL_PENDING",
+            why=", ".join(p.handle for p in calls) or "the run has ended.",
+            do="pick one from outcome.pending",
+        )
 
     def _figures(self) -> str:
         calls = sum(self.metrics.tool_calls.values())
@@ -137,22 +156,6 @@ class Suspended(_End):
     """The run waits for a person; `pending` are the questions, in call order."""
 
     pending: tuple[PendingCall, ...] = ()
-
-    @property
-    def only(self) -> str:
-        """The id of the one open checkpoint.
-
-        Raises:
-            BreadError: `SEVERAL_PENDING` when there is not exactly one.
-        """
-        if len(self.pending) == 1:
-            return self.pending[0].checkpoint_id
-        raise BreadError(
-            f"{len(self.pending)} calls wait, not one.",
-            code="SEVERAL_PENDING",
-            why=", ".join(p.handle for p in self.pending),
-            do="pick one from outcome.pending",
-        )
 
     def __repr__(self) -> str:
         tools = ", ".join(p.tool for p in self.pending)

@@ -23,6 +23,7 @@ from bread_nb import (
     Bread,
     BreadConfig,
     BreadError,
+    Finished,
     Permissions,
     Run,
     Scripted,
@@ -314,3 +315,18 @@ async def test_a_miss_after_an_answer_names_the_message(replay: Replay):
     async with publisher() as bread:
         error = await fault(bread, bread.run("publisher", "Go."))
     assert error.code == "REPLAY_MISS"
+
+
+async def test_code_that_answers_again_is_given_the_end_of_the_run(replay: Replay):
+    async def story(bread: Bread) -> Finished:
+        outcome = await bread.run("publisher", "Go.")
+        return await finished(bread, bread.resume(outcome.only, {"approved": True}))
+
+    async with publisher(wants("Rye"), "It is out.") as bread:
+        recorded = await story(bread)
+    replay()
+    async with publisher() as bread:
+        replayed = await story(bread)
+        assert [call.tool for call in (await bread.run("publisher", "Go.")).answered]
+    assert ran == ["Rye"]
+    assert replayed.messages == recorded.messages
