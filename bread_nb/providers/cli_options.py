@@ -47,11 +47,7 @@ class CliOptions:
         if not callable(self.parse):
             _check_choice("parse", self.parse, ("claude-json",))
         _check_choice("tool_protocol", self.tool_protocol, get_args(ToolProtocol))
-        turns: object = self.max_turns
-        if turns is not None and (
-            isinstance(turns, bool) or not isinstance(turns, int) or turns < 1
-        ):
-            raise _invalid("max_turns", turns, "it is a whole number of messages.")
+        _check_turns(self.max_turns)
 
     @property
     def one_shot(self) -> OneShot:
@@ -106,6 +102,13 @@ def missing_flags(flags: Sequence[str], given: Sequence[str]) -> list[str]:
 def _check_choice(name: str, value: object, known: Sequence[str]) -> None:
     if value is not None and value not in known:
         raise _invalid(name, value, f"it is one of {', '.join(known)}, or left out.")
+
+
+def _check_turns(value: object) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise _invalid("max_turns", value, "it is a whole number of messages.")
 
 
 def _check_seconds(name: str, value: object) -> None:

@@ -153,11 +153,10 @@ async def test_no_output_is_asked_once_more_and_then_a_fault(fake: Make):
     assert len(command.starts) == 2
 
 
-async def test_a_program_that_takes_too_long_is_ended(fake: Make):
-    command = fake([])
-    file = command.file("pid")
-    command = fake([{"out": "half a"}, {"hang": str(file)}])
-    text, error = await fault_of(command.model(timeout=1.0))
+async def test_a_program_that_takes_too_long_is_ended(tmp_path: Path):
+    file = tmp_path / "pid"
+    script = f"echo half a; echo $$ > {file}; exec sleep 300"
+    text, error = await fault_of(CliPipe("sh", ["-c", script], timeout=1.0))
     assert (type(error), error.code, error.retryable) == (
         TimeoutError,
         "ETIMEDOUT",

@@ -1,7 +1,9 @@
 """How a session of a program ends: bounds, guards, people, faults, broken bridges."""
 
 import asyncio
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fixtures.commands import (
@@ -19,8 +21,9 @@ from fixtures.commands import (
 )
 from fixtures.journey import check_sendable, fault, finished, stopped, waiting
 
-from bread_nb import Guards, Permissions, tool
+from bread_nb import Agent, Bread, Guards, Permissions, tool
 from bread_nb.errors import Halt
+from bread_nb.providers.clipipe import CliPipe
 
 
 @pytest.fixture
@@ -163,11 +166,14 @@ async def test_a_program_that_fails_at_its_start_says_why(fake: Make):
     assert "unknown option" in error.why
 
 
-async def test_a_session_that_takes_too_long_is_ended(fake: Make):
-    command = fake([])
-    file = command.file("pid")
-    command = fake([turn("Wait"), {"hang": str(file)}])
-    async with baker(command, {"session_timeout": 3}, tools=[]) as bread:
+async def test_a_session_that_takes_too_long_is_ended(tmp_path: Path):
+    file = tmp_path / "pid"
+    content = [{"type": "text", "text": "Wait"}]
+    event = {"type": "assistant", "message": {"id": "msg_1", "content": content}}
+    script = f"echo '{json.dumps(event)}'; echo $$ > {file}; exec sleep 300"
+    options: dict[str, Any] = {"tool_protocol": "claude-mcp", "session_timeout": 1}
+    model = CliPipe("sh", ["-c", script], **options)
+    async with Bread({"baker": Agent(model=model)}) as bread:
         outcome = await stopped(bread, bread.run("baker", "Go"))
     assert (outcome.reason, outcome.text) == ("session:timeout", "Wait")
     await gone(int(await there(file)))
