@@ -17,7 +17,7 @@ from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.crumbs import HumanResumed
 from bread_nb.errors import BreadError
 from bread_nb.notebook.bridge import Engine
-from bread_nb.notebook.letters import Action, Bye, Hello, read_letter
+from bread_nb.notebook.letters import Action, Bye, Hello, Stay, read_letter
 from bread_nb.notebook.nonces import Armed
 from bread_nb.notebook.recovering import take_up
 from bread_nb.notebook.show import Screen
@@ -70,14 +70,20 @@ class Deeds:
                 self._shown.greet(screen, letter, self._client())
             case Bye(view=view):
                 screen.leave(view)
+            case Stay(view=view, here=here):
+                screen.hold(view, here)
             case Action():
-                screen.answer({"t": "ack", "id": letter.id})
-                try:
-                    self._act(screen, letter)
-                except Exception as error:  # noqa: BLE001
-                    self._refuse(screen, letter, error)
+                self.act(screen, letter)
             case None:
                 return
+
+    def act(self, screen: Screen, action: Action) -> None:
+        """Carry out an action; its acknowledgement and its result go to the screen."""
+        screen.answer({"t": "ack", "id": action.id})
+        try:
+            self._act(screen, action)
+        except Exception as error:  # noqa: BLE001
+            self._refuse(screen, action, error)
 
     def _act(self, screen: Screen, action: Action) -> None:
         if action.surface != self._shown.card.surface:

@@ -1,4 +1,4 @@
-"""What a page may say to a card: hello, bye, and an action. All else is not heard."""
+"""What a page may say to a card; whatever else comes is not heard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-__all__ = ["Action", "Bye", "Hello", "Letter", "read_letter"]
+__all__ = ["Action", "Bye", "Hello", "Letter", "Stay", "read_letter"]
 
 _LONGEST_NAME = 200
 
@@ -27,6 +27,14 @@ class Bye:
     view: str
 
 
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A person is at what would go soon, with pointer or focus, or has left it."""
+
+    view: str
+    here: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
     """A person did something: an A2UI client message, opened."""
@@ -44,7 +52,7 @@ class Action:
         return value if isinstance(value, str) else ""
 
 
-Letter = Hello | Bye | Action
+Letter = Hello | Bye | Stay | Action
 
 
 def read_letter(content: JsonValue) -> Letter | None:
@@ -55,6 +63,8 @@ def read_letter(content: JsonValue) -> Letter | None:
             return Hello(view, age if isinstance(age, int | float) else None)
         case {"t": "bye", "view": str() as view}:
             return Bye(view)
+        case {"t": "stay", "view": str() as view, "here": bool() as here}:
+            return Stay(view, here) if _short(view) else None
         case {"t": "action", "id": str() as name, "message": dict() as message}:
             return _action(name, message, content) if _short(name) else None
         case _:

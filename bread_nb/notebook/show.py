@@ -22,6 +22,7 @@ __all__ = ["Screen", "Widget"]
 
 Json = dict[str, JsonValue]
 
+_HELD_SECONDS = 300.0
 _WIDGET_SOURCE = Path(__file__).parent / "static" / "widget.js"
 
 
@@ -55,6 +56,7 @@ class Screen:
         self.drawn_at: float | None = None
         self._lined = False
         self.views: dict[str, str | None] = {}
+        self._holds: dict[str, float] = {}
         self._card = Output(shell, cell)
         self._picture = Output(shell, cell)
         self._widget: Widget | None = None
@@ -104,6 +106,20 @@ class Screen:
     def leave(self, view: str) -> None:
         """A view is gone."""
         self.views.pop(view, None)
+        self._holds.pop(view, None)
+
+    def hold(self, view: str, here: bool) -> None:
+        """A person is at the card in this view, or has left it."""
+        if here and view in self.views:
+            self._holds.setdefault(view, monotonic())
+        else:
+            self._holds.pop(view, None)
+
+    @property
+    def held(self) -> bool:
+        """Whether a person is at it; after five minutes that counts no more."""
+        now = monotonic()
+        return any(now - since < _HELD_SECONDS for since in self._holds.values())
 
     def late_views(self) -> list[str]:
         """The views in a page that no longer gets what this cell displays."""
@@ -121,14 +137,18 @@ class Screen:
 
     def draw(self, picture: Picture) -> bool:
         """Draw the picture, or draw it anew; whether a page may hold an older one."""
-        before = self._picture.bundle
-        self._picture.show(
+        return self.keep(
             {
                 "text/plain": picture.plain,
                 "text/markdown": picture.markdown,
                 "text/html": picture.html,
             }
         )
+
+    def keep(self, bundle: Bundle) -> bool:
+        """Draw what stays in the cell; whether a page may hold an older one."""
+        before = self._picture.bundle
+        self._picture.show(bundle)
         if before == self._picture.bundle:
             return False
         self.drawn_at = monotonic()
@@ -166,6 +186,7 @@ class Screen:
         """Close the widget; what is displayed stays as it is."""
         self.settled = True
         self.views.clear()
+        self._holds.clear()
         widget, self._widget = self._widget, None
         if widget is not None:
             self.cell.context.copy().run(widget.close)

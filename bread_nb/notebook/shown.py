@@ -25,7 +25,7 @@ from bread_nb.bread import Bread
 from bread_nb.crumbs import Crumb
 from bread_nb.notebook.letters import Hello
 from bread_nb.notebook.nonces import OpenForms
-from bread_nb.notebook.pump import Pump
+from bread_nb.notebook.pump import Pump, Source
 from bread_nb.notebook.show import Screen
 from bread_nb.runtime.live import Live
 from bread_nb.runtime.run import Run
@@ -59,6 +59,7 @@ class Shown:
         self.lock = threading.RLock()
         self.rested_at: float | None = None
         self.attached = threading.Event()
+        self.onlookers: list[Source] = []
         self._pump = pump
         self.card = Card(surface_id(new_id()))
         self.card.facts = Facts(title=title or agent)
@@ -152,50 +153,54 @@ class Shown:
 
     # -- what goes to the pages --------------------------------------------------------
 
+    def _touch(self) -> None:
+        for source in (self, *self.onlookers):
+            self._pump.touch_soon(source)
+
     def set_facts(self, **changes: str | bool | None) -> None:
         """Change what only the kernel knows."""
         with self.lock:
             facts = replace(self.card.facts, **changes)  # type: ignore[arg-type]
             if facts != self.card.facts:
                 self.card.facts = facts
-                self._pump.touch_soon(self)
+                self._touch()
 
     def note(self, role: str, title: str, text: str, button: str | None = None) -> None:
         """Show a note on the card until the run's state is another."""
         with self.lock:
             self._noted = self.state
             self.card.notice(role, title, text, button=button)
-            self._pump.touch_soon(self)
+            self._touch()
 
     def stopping(self) -> None:
         """A person asked it to stop."""
         with self.lock:
             self.card.story.stopping()
-            self._pump.touch_soon(self)
+            self._touch()
 
     def settled(self, checkpoint_id: str, line: str, at: int) -> None:
         """A question of it was answered by another process."""
         with self.lock:
             self.card.story.settled_elsewhere(checkpoint_id, line, at)
-            self._pump.touch_soon(self)
+            self._touch()
 
     def interrupted(self) -> None:
         """Its process ended while it worked, and nobody has gone on yet."""
         with self.lock:
             self.card.story.interrupted()
-            self._pump.touch_soon(self)
+            self._touch()
 
     def taken_up(self) -> None:
         """It was interrupted, and works again."""
         with self.lock:
             self.card.story.taken_up(now_ms())
-            self._pump.touch_soon(self)
+            self._touch()
 
     def add_extras(self, checkpoint_id: str, extras: Extras) -> None:
         """Add to a form what only the kernel knows."""
         with self.lock:
             self.card.add_extras(checkpoint_id, extras)
-            self._pump.touch_soon(self)
+            self._touch()
 
     def send_news(self) -> int:
         """Send what changed to every card that somebody looks at."""

@@ -28,6 +28,7 @@ from bread_nb.errors import BreadError
 from bread_nb.notebook.bridge import Engine
 from bread_nb.notebook.cells import Cell, kernel_of
 from bread_nb.notebook.deeds import Deeds
+from bread_nb.notebook.inbox_cell import InboxCell
 from bread_nb.notebook.pump import Pump
 from bread_nb.notebook.recovering import driven
 from bread_nb.notebook.show import Screen
@@ -57,6 +58,7 @@ class Watch:
         self._runs: dict[str, Shown] = {}
         self._starting: list[tuple[Shown, Live]] = []
         self._deeds: dict[Shown, Deeds] = {}
+        self._inboxes: list[InboxCell] = []
         self._heard: WeakKeyDictionary[Bread, Any] = WeakKeyDictionary()
 
     # -- beginning to show -------------------------------------------------------------
@@ -126,6 +128,16 @@ class Watch:
         self._tend(shown, screen)
         return screen
 
+    def deeds(self, shown: Shown) -> Deeds:
+        """Who carries out what is asked for at a run's cards."""
+        return self._deeds[shown]
+
+    async def open_inbox(self, bread: Bread, cell: Cell) -> None:
+        """Put what waits for a person into a cell; on the engine thread."""
+        inbox = InboxCell(self, bread, self._engine, self._pump, self._client)
+        await inbox.open(self._shell, cell)
+        self._inboxes.append(inbox)
+
     def vacate(self, shown: Shown, cell: Cell) -> None:
         """Empty what a cell holds of a run, for another run takes its place there."""
         with shown.lock:
@@ -177,6 +189,9 @@ class Watch:
         self._runs[live.run_id] = shown
 
     def _accept(self, crumb: Crumb) -> None:
+        if isinstance(crumb, _RESTING):
+            for inbox in self._inboxes:
+                inbox.ask_again()
         shown = self._runs.get(crumb.run_id)
         if shown is None:
             begun = [i for i in self._starting if i[1].run_id == crumb.run_id]
@@ -200,7 +215,11 @@ class Watch:
             shown.set_facts(replayed=replayed, recording=recording)
         if isinstance(crumb, _RESTING):
             self._engine.loop().call_later(0.1, shown.rest)
-        self._pump.touch(shown, text=isinstance(crumb, _TEXT))
+        text = isinstance(crumb, _TEXT)
+        self._pump.touch(shown, text=text)
+        if not text:
+            for onlooker in shown.onlookers:
+                self._pump.touch(onlooker)
 
     def _retell(self, shown: Shown, stored: list[Crumb], at_work: list[Live]) -> None:
         """Tell what is stored, then what the work under way has dropped since."""
@@ -218,14 +237,22 @@ class Watch:
 
     def next_cell(self, cell_id: str | None) -> None:
         """A cell begins: settle what has ended, and what this cell held before."""
+        self._next_after_inboxes(cell_id)
         for shown in tuple(self._runs.values()):
             for screen in tuple(shown.screens):
                 if cell_id is not None and screen.cell.id == cell_id:
                     screen.close()
                     shown.screens.remove(screen)
-                elif shown.ended and not screen.late:
+                elif shown.ended and not screen.late and not screen.held:
                     screen.settle()
             self._forget(shown)
+
+    def _next_after_inboxes(self, cell_id: str | None) -> None:
+        for inbox in tuple(self._inboxes):
+            if cell_id is not None and inbox.screen.cell.id == cell_id:
+                inbox.close()
+            if inbox.screen.settled:
+                self._inboxes.remove(inbox)
 
     def _tend(self, shown: Shown, screen: Screen) -> None:
         """Look after a card now and then, until it is settled."""
@@ -239,7 +266,7 @@ class Watch:
         unseen = not screen.greeted and now - screen.opened >= _UNSEEN_SECONDS
         rested = shown.rested_at
         over = shown.ended and rested is not None and now - rested >= _KEPT_SECONDS
-        over = over and not screen.late
+        over = over and not screen.late and not screen.held
         if not screen.settled:
             if unseen and shown.working:
                 screen.say(shown.line())
@@ -277,6 +304,9 @@ class Watch:
         for shown in tuple(self._runs.values()):
             for screen in shown.screens:
                 screen.close()
+        for inbox in self._inboxes:
+            inbox.close()
+        self._inboxes.clear()
         self._runs.clear()
         for remove in self._heard.values():
             remove()

@@ -33,6 +33,13 @@ class CardView:
         """Wait until the word in its header is this one."""
         expect(self.node.locator(".b-word")).to_have_text(word, timeout=seconds * 1000)
 
+    def wait_for_row(self, *words: str) -> None:
+        """Wait until a row of the inbox says these words."""
+        row = self.node.locator(".b-inrow")
+        for word in words:
+            row = row.filter(has_text=word)
+        expect(row.first).to_be_visible()
+
     @property
     def prose(self) -> Locator:
         """The model's last text."""

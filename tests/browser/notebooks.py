@@ -292,8 +292,13 @@ class CellView:
 
     @property
     def card(self) -> CardView:
-        """The live card in it."""
-        return CardView(self.node.locator(".bread"))
+        """The live card in it; of several the first."""
+        return CardView(self.node.locator(".bread").first)
+
+    @property
+    def below(self) -> CardView:
+        """The card of a run that goes on, below the inbox."""
+        return CardView(self.node.locator(".bread").nth(1))
 
     @property
     def execution_count(self) -> int | None:

@@ -88,8 +88,8 @@ def test_after_a_kernel_restart_the_card_says_so_and_pending_has_the_form(
     notebook.add(LOAD).run()
     pending = notebook.add("%bread pending").run()
     pending.card.form().press("Approve")
-    pending.card.wait_for_state("Finished")
-    expect(pending.card.prose).to_contain_text("published Wheat x1")
+    pending.card.wait_for_row("publisher-1", "Approved")
+    pending.wait_for_text("The blog said: published Wheat x1")
     assert kitchen.ledger() == ["Wheat x1"]
 
 

@@ -75,10 +75,13 @@ def test_after_a_crash_a_person_says_what_became_of_a_call(
     cell.card.wait_for_state("No kernel behind this card")
     notebook.add(LOAD).run()
     pending = notebook.add("%bread pending").run()
-    pending.card.wait_for_state("Interrupted")
-    card = notebook.add("%bread recover").run().card
+    pending.card.wait_for_row("holder-1", "interrupted")
+    card = notebook.add("%bread show last").run().card
+    card.wait_for_state("Interrupted")
+    card.button("Go on").dblclick()
     card.wait_for_state("Waiting for you")
     expect(card.node).not_to_contain_text("The kernel ended while this run worked")
+    pending.card.wait_for_row("did it happen? hold")
     form = card.form()
     expect(form.button("Go on")).to_have_attribute("aria-disabled", "true")
     assert kitchen.ledger() == ["hold dough"]

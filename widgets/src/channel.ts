@@ -112,6 +112,11 @@ export class Channel {
     this.#post({ t: "action", id, view: this.#view, message });
   }
 
+  /** A person is at the card, or has left it. */
+  stay(here: boolean): void {
+    this.#post({ t: "stay", view: this.#view, here });
+  }
+
   /** The kernel is known to be gone. */
   dead(): void {
     this.#asking?.();

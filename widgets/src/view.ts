@@ -10,6 +10,8 @@ import { Announcer } from "./components/announcer.ts";
 import { Approval } from "./components/approval.ts";
 import { Card } from "./components/card.ts";
 import { FileRow } from "./components/file.ts";
+import { Inbox } from "./components/inbox.ts";
+import { InboxRow } from "./components/inboxrow.ts";
 import { Markdown } from "./components/markdown.ts";
 import { Outcome as OutcomeForm } from "./components/outcome.ts";
 import { Progress } from "./components/progress.ts";
@@ -48,6 +50,9 @@ export class View {
   #frame: (() => void) | null = null;
   /** The crumb that was asked for and has not come yet. */
   #wanted: number | null = null;
+  /** With what a person is at the card, and what the kernel was told of that. */
+  readonly #at = new Set<string>();
+  #stays = false;
 
   constructor(around: Surroundings) {
     this.#around = around;
@@ -66,7 +71,11 @@ export class View {
       alive: (alive) => this.#alive(alive),
       stale: () => this.card.stale(),
     });
-    this.card.node.addEventListener("keyup", (event) => this.#keyUp(event));
+    const { node } = this.card;
+    node.addEventListener("keyup", (event) => this.#keyUp(event));
+    for (const [type, at, here] of PRESENCE) {
+      node.addEventListener(type, () => this.#present(at, here));
+    }
     this.#channel.hello();
   }
 
@@ -181,6 +190,20 @@ export class View {
     return moment;
   }
 
+  #present(at: string, here: boolean): void {
+    if (here) this.#at.add(at);
+    else this.#at.delete(at);
+    this.#tellPresence();
+  }
+
+  /** What would give way soon stays while a person is at it. */
+  #tellPresence(): void {
+    const stays = this.#at.size > 0 && this.card.passing;
+    if (stays === this.#stays) return;
+    this.#stays = stays;
+    this.#channel.stay(stays);
+  }
+
   #repaint(): void {
     this.#frame ??= this.#around.page.frame(() => {
       this.#frame = null;
@@ -194,6 +217,7 @@ export class View {
       this.#tree.paint();
       this.card.after();
     });
+    this.#tellPresence();
   }
 
   /** Draw, and if what had focus is gone, leave it in the card. */
@@ -226,6 +250,13 @@ export class View {
   }
 }
 
+const PRESENCE = [
+  ["pointerenter", "pointer", true],
+  ["pointerleave", "pointer", false],
+  ["focusin", "focus", true],
+  ["focusout", "focus", false],
+] as const;
+
 function visible(node: Element): boolean {
   return node.isConnected && node.closest("[hidden]") === null;
 }
@@ -241,6 +272,8 @@ const MAKERS: Record<string, (host: Host, id: string) => Block> = {
   Approval: (host, id) => new Approval(host, id),
   Question: (host, id) => new Question(host, id),
   Outcome: (host, id) => new OutcomeForm(host, id),
+  Inbox: (host) => new Inbox(host),
+  InboxRow: (host, id) => new InboxRow(host, id),
   Unsupported: () => new Stranger(),
 };
 

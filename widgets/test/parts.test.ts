@@ -155,7 +155,9 @@ test("no sentence of the catalogue is left unsaid", () => {
   const names = readdirSync("src", { recursive: true, encoding: "utf8" });
   const sources = names.filter((name) => name.endsWith(".ts"));
   const code = sources.map((name) => readFileSync(join("src", name), "utf8")).join();
-  const made = ["outcome.happened", "outcome.run", "outcome.failed"];
+  const choices = ["happened", "run", "failed"].map((name) => `outcome.${name}`);
+  const facets = ["agent", "tool", "session", "kind"].map((name) => `inbox.${name}`);
+  const made = [...choices, ...facets];
   const unsaid = Object.keys(view).filter((word) => !code.includes(`"${word}"`));
   assert.deepEqual(unsaid, made);
 });

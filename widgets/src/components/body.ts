@@ -45,7 +45,8 @@ export class Body {
     this.#draw();
     const forms: OpenApproval[] = [];
     for (const { block } of all) {
-      if (block instanceof Approval && block.open) forms.push(block.open);
+      if (!(block instanceof Approval) || !block.open) continue;
+      if (block.node.closest(".b-inbox") === null) forms.push(block.open);
     }
     this.#bulk.update(inOrder(forms));
   }

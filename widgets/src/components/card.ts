@@ -11,6 +11,7 @@ import { Body } from "./body.ts";
 import { copyButton } from "./copy.ts";
 import { errorView } from "./error.ts";
 import { Header, isEnded } from "./header.ts";
+import { Inbox } from "./inbox.ts";
 import { Trail } from "./trail.ts";
 
 export interface CardActions {
@@ -60,6 +61,8 @@ export class Card implements Block {
   #crumb: number | null = null;
   #newest = 0;
   #faulted = "";
+  /** Whether the inbox stands in it and no run. */
+  #bare = false;
 
   constructor(host: Host, actions: CardActions, announcer: Announcer) {
     this.#host = host;
@@ -124,8 +127,14 @@ export class Card implements Block {
   }
 
   place(children: readonly Placed[]): void {
+    this.#bare = children.some(({ block }) => block instanceof Inbox);
     this.#body.place(children);
     this.#draw();
+  }
+
+  /** Whether it may give way soon, and is kept for a person who is at it. */
+  get passing(): boolean {
+    return this.#bare || this.#ended;
   }
 
   refresh(): void {
@@ -278,15 +287,14 @@ export class Card implements Block {
     const head = this.#head ?? readHead(undefined);
     const dead = this.#isDead;
     this.node.hidden = this.#head === null && !dead && this.#body.empty;
-    this.node.dataset["role"] = dead ? "bad" : head.role;
+    const bare = this.#bare;
+    this.node.dataset["role"] = dead ? "bad" : bare ? "wait" : head.role;
+    this.#header.node.hidden = bare && !dead;
     this.node.dataset["state"] = head.state;
     this.node.classList.toggle("b-dead", dead);
     const { agent } = head;
-    set(
-      this.node,
-      "aria-label",
-      say(agent === "" ? "region.nameless" : "region", { agent }),
-    );
+    const named = say(agent === "" ? "region.nameless" : "region", { agent });
+    set(this.node, "aria-label", bare ? say("inbox.region") : named);
     this.#trail.enable(!dead);
     this.#dead.hidden = !dead;
     this.#again.text = say("dead.again");
@@ -294,7 +302,7 @@ export class Card implements Block {
     this.#showMoment();
     const bar = this.#isBar;
     const { scroll } = this.#body;
-    scroll.tall = this.#ended || head.button === "end" || head.state === "waiting";
+    scroll.tall = bare || this.#ended || head.button === "end" || head.state === "waiting";
     scroll.node.hidden = this.#body.empty || (bar && !this.#unfolded);
     this.#show.node.hidden = !bar || this.#body.empty;
     this.#show.text = say(this.#unfolded ? "hide.body" : "show.body");
