@@ -28,6 +28,7 @@ class Circuit:
 
     state: State = "closed"
     failures: int = 0
+    last: str = ""
     opened: float = 0.0
     trying: bool = False
     generation: int = 0
@@ -50,16 +51,18 @@ class Circuit:
     def leave(
         self,
         generation: int,
-        healthy: bool | None,
+        error: BreadError | None,
         *,
+        healthy: bool | None,
         limit: int,
         change: Callable[[State], None],
     ) -> None:
-        """Take in what a call learned; None is nothing.
+        """Take in what a call learned.
 
         Args:
             generation: What `enter` gave.
-            healthy: Whether the service answered.
+            error: What it ended with, if with any.
+            healthy: Whether the service answered; None when that is not known.
             limit: Failures in a row that open the circuit.
             change: Told of the state that begins.
         """
@@ -72,6 +75,7 @@ class Circuit:
                 self._turn("closed", change)
         elif healthy is False:
             self.failures += 1
+            self.last = f"{error.what} [{error.code}]" if error else ""
             if self.state != "closed" or self.failures >= limit:
                 self.opened = monotonic()
                 self._turn("open", change)

@@ -80,6 +80,9 @@ async def test_it_opens_after_failures_in_a_row_and_asks_nobody(clock: Clock):
     assert isinstance(fault, CircuitOpenError)
     assert (fault.code, fault.seconds, fault.retryable) == ("CIRCUIT_OPEN", 42, True)
     assert fault.context == {"seconds": 42, "key": "scripted"}
+    assert "3 times in a row" in fault.why
+    assert "[MODEL_OVERLOADED]" in fault.why
+    assert "in 42 s" in fault.why
     assert (len(script.requests), breaker.state) == (3, "open")
 
 
