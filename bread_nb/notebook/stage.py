@@ -7,7 +7,6 @@ import atexit
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Any, cast
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -36,12 +35,7 @@ class SharedBread(Bread):
     Leaving `async with` closes nothing, for other cells still use it.
     """
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         return
 
     async def close(self) -> None:
