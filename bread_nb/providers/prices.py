@@ -16,7 +16,7 @@ import ipaddress
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Protocol, cast
 from urllib.parse import urlsplit
@@ -37,7 +37,6 @@ __all__ = ["FREE", "Called", "price", "price_now", "stamped"]
 
 FREE = Price(0.0, "free")
 
-_TABLE = "bread_nb.providers.price_table"
 _SERVICES = {
     "anthropic": "anthropic",
     "gemini": "google",
@@ -76,7 +75,8 @@ async def price(call: Called, rates: Mapping[str, Rates] | None = None) -> Price
     found = _told(call, rates or {})
     if found is not None or not _in_table(call):
         return found
-    await asyncio.to_thread(import_module, _TABLE)
+    if not _table.cache_info().currsize:
+        await asyncio.to_thread(_table)
     return _looked_up(call)
 
 
@@ -174,6 +174,12 @@ class _Table(Protocol):
     ) -> Price | None: ...
 
 
+@cache
+def _table() -> _Table:
+    """The table, which takes a moment to load."""
+    return cast("_Table", import_module("bread_nb.providers.price_table"))
+
+
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where a model is sold: a service of the table, or an address."""
@@ -225,7 +231,6 @@ def _looked_up(call: Called) -> Price | None:
     place, report = _place(call), call.report
     if place is None or report is None:
         return None
-    table = cast("_Table", import_module(_TABLE))
     names = (call.answered, call.name.partition(":")[2])
     references = list(dict.fromkeys(filter(None, names)))
-    return table.look_up(references, report, service=place.service, url=place.url)
+    return _table().look_up(references, report, service=place.service, url=place.url)

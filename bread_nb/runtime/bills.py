@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, cast
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -68,7 +68,10 @@ class Bill:
 
 def total_of(bills: Iterable[Bill]) -> Bill:
     """All the bills as one."""
-    return sum(bills, Bill())
+    total: Bill | None = None
+    for bill in bills:
+        total = bill if total is None else total + bill
+    return total or Bill()
 
 
 def bills_of(row: RunRow) -> list[Bill]:
@@ -99,17 +102,12 @@ def with_call(
         at: When it ended, in milliseconds since 1970.
         partial: Whether it was cut, so that it may have cost more.
     """
-    found = usage or Usage()
-    call = Bill(
-        calls=1,
-        unpriced=int(price is None or partial),
-        free=int(price is not None and price.source == "free"),
-        usage=found,
-        spent={price.currency: round(price.amount, _DIGITS)} if price else {},
-        model=model,
-        at=at - at % _QUARTER,
-    )
-    return _with(row, call)
+    more = {
+        "calls": 1,
+        "unpriced": int(price is None or partial),
+        "free": int(price is not None and price.source == "free"),
+    }
+    return _with(row, model, at, more, usage=usage, price=price)
 
 
 def with_session(
@@ -125,24 +123,46 @@ def with_session(
         turns: How many calls of the run this is the price of.
         at: When it ended, in milliseconds since 1970.
     """
-    session = Bill(
-        unpriced=-turns if price is not None else 0,
-        usage=usage,
-        spent={price.currency: round(price.amount, _DIGITS)} if price else {},
-        model=model,
-        at=at - at % _QUARTER,
-    )
-    return _with(row, session)
+    more = {"calls": 0, "unpriced": -turns if price is not None else 0, "free": 0}
+    return _with(row, model, at, more, usage=usage, price=price)
 
 
-def _with(row: RunRow, more: Bill) -> dict[str, JsonValue]:
-    bills = [*row.bills]
-    newest = bills[-1] if bills else {}
-    total = Usage.of(row.usage) + more.usage
-    if bills and (newest.get("at", 0), newest.get("model")) == (more.at, more.model):
-        more = _read(bills.pop()) + more
-    bills.append(_written(more))
-    return {"usage": _tiers(total), "bills": cast("JsonValue", bills)}
+def _with(
+    row: RunRow,
+    model: str,
+    at: int,
+    more: Mapping[str, int],
+    *,
+    usage: Usage | None,
+    price: Price | None,
+) -> dict[str, JsonValue]:
+    """The fields of a run with this added to the bill of its model and quarter."""
+    quarter = at - at % _QUARTER
+    last = row.bills[-1] if row.bills else {}
+    goes_on = (last.get("at", 0), last.get("model")) == (quarter, model)
+    old: dict[str, Any] = last if goes_on else {}
+    bill: dict[str, Any] = {"at": quarter, "model": model}
+    for name, number in more.items():
+        if total := old.get(name, 0) + number:
+            bill[name] = total
+    bill["usage"] = _more(old.get("usage", {}), usage)
+    spent: dict[str, float] = old.get("spent", {})
+    if price is not None:
+        amount = spent.get(price.currency, 0.0) + price.amount
+        spent = {**spent, price.currency: round(amount, _DIGITS)}
+    if spent:
+        bill["spent"] = spent
+    before = row.bills[:-1] if goes_on else row.bills
+    return {"usage": _more(row.usage, usage), "bills": [*before, bill]}
+
+
+def _more(tiers: Mapping[str, int], usage: Usage | None) -> dict[str, JsonValue]:
+    """Tiers with those of one more call; what is none is left out."""
+    more: dict[str, JsonValue] = {**tiers}
+    for name in Usage.__slots__ if usage is not None else ():
+        if count := getattr(usage, name):
+            more[name] = tiers.get(name, 0) + count
+    return more
 
 
 def _read(kept: Mapping[str, JsonValue]) -> Bill:
@@ -151,18 +171,3 @@ def _read(kept: Mapping[str, JsonValue]) -> Bill:
     }
     known["usage"] = Usage.of(known.get("usage", {}))
     return Bill(**known)
-
-
-def _written(bill: Bill) -> dict[str, JsonValue]:
-    kept: dict[str, JsonValue] = {"at": bill.at, "model": bill.model}
-    for name in ("calls", "unpriced", "free"):
-        if number := getattr(bill, name):
-            kept[name] = number
-    kept["usage"] = {k: v for k, v in _tiers(bill.usage).items() if v}
-    if bill.spent:
-        kept["spent"] = dict(bill.spent)
-    return kept
-
-
-def _tiers(usage: Usage) -> dict[str, JsonValue]:
-    return {name: getattr(usage, name) for name in Usage.__slots__}
