@@ -532,6 +532,24 @@ def test_what_is_unknown_is_left_out():
     )
 
 
+def test_a_cost_known_in_part_is_never_shown_as_whole():
+    told = Told(model="openai:gpt-5").start().used(10, 0.0121).used(20).end("Hi.")
+    assert picture(told.crumbs).plain.split("\n")[0] == (
+        "analyst finished · openai:gpt-5 · 2 turns · 0 calls · 30 tokens · "
+        "at least $0.0121"
+    )
+
+
+def test_a_try_that_was_cut_is_no_turn_and_is_paid_for():
+    told = Told(model="openai:gpt-5").start()
+    told.used(10, 0.0121, kind="cut", partial=True, cost_source="rates")
+    told.used(20, 0.01, cost_source="rates").end("Hi.")
+    assert picture(told.crumbs).plain.split("\n")[0] == (
+        "analyst finished · openai:gpt-5 · 1 turn · 0 calls · 30 tokens · "
+        "at least $0.0221"
+    )
+
+
 def tree(agents: int, failing: int = -1) -> Told:
     told = Told("lead").start()
     for n in range(agents):

@@ -1,6 +1,8 @@
 """What a call costs, and who says so."""
 
 import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -370,3 +372,24 @@ class Odd:
 def test_a_model_of_ones_own_is_unknown_without_rates():
     assert cost(Odd()) is None
     assert cost(Odd(), rates={"odd:bun": RATES}) == Price(0.01504, "rates")
+
+
+def test_a_run_that_nothing_is_paid_for_loads_no_table():
+    code = (
+        "import asyncio, sys\n"
+        "from bread_nb import Agent, Bread, Scripted\n"
+        "async def go():\n"
+        "    agent = Agent(model=Scripted(['Hi.']))\n"
+        "    async with Bread({'a': agent}, store='memory:') as bread:\n"
+        "        await bread.run('a', 'Hi.')\n"
+        "asyncio.run(go())\n"
+        "print('genai_prices' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout == "False\n"
