@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import mimetypes
 from base64 import b64decode, b64encode
+from collections.abc import Callable
+from io import BytesIO
+from typing import cast
 from urllib.parse import unquote_to_bytes
 
-__all__ = ["PLAIN", "data_uri", "held_in", "mime_type_of"]
+__all__ = ["PLAIN", "data_uri", "drawn", "held_in", "mime_type_of"]
 
 PLAIN = "application/octet-stream"
 
@@ -64,6 +67,30 @@ def _is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def drawn(value: object) -> bytes | None:
+    """The PNG of an object that draws itself, such as an image or a figure.
+
+    None for any other, and for one that fails to.
+    """
+    try:
+        return _drawn(value)
+    except Exception:  # noqa: BLE001 - whatever the drawing raises, it is no picture
+        return None
+
+
+def _drawn(value: object) -> bytes | None:
+    draw: object = getattr(value, "_repr_png_", None)
+    found = cast("Callable[[], object]", draw)() if callable(draw) else None
+    if isinstance(found, bytes) and found:
+        return found
+    save: object = getattr(value, "savefig", None)
+    if not callable(save):
+        return None
+    page = BytesIO()
+    save(page, format="png", bbox_inches="tight")
+    return page.getvalue() or None
 
 
 def data_uri(data: bytes, mime_type: str) -> str:

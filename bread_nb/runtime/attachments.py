@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
-from bread_nb.base.media import held_in, mime_type_of
+from bread_nb.base.media import drawn, held_in, mime_type_of
 from bread_nb.base.wire import whole_characters
 from bread_nb.errors import BreadError
 from bread_nb.messages import File, Message
@@ -30,26 +30,31 @@ async def take_in(
     """What the user shows, as files of the blob store.
 
     Args:
-        sources: Paths, bytes, or files by their address.
+        sources: Paths, bytes, pictures that draw themselves, or files by their address.
         store: Where their bytes go.
 
     Raises:
-        BreadError: `FILE_NOT_FOUND`, `FILE_UNREADABLE`, `FILE_TOO_LARGE`, or
-            `BLOB_STORE_NOT_CONFIGURED`.
+        BreadError: `INVALID_FILE`, `FILE_NOT_FOUND`, `FILE_UNREADABLE`,
+            `FILE_TOO_LARGE`, or `BLOB_STORE_NOT_CONFIGURED`.
     """
+    if isinstance(sources, str | bytes | PathLike | File):
+        sources = (sources,)
     return tuple([await _taken(source, store) for source in sources])
 
 
-async def _taken(source: FileSource, store: BlobStore | None) -> File:
+async def _taken(source: object, store: BlobStore | None) -> File:
     if isinstance(source, str) and source.startswith(_ADDRESSES):
         source = File(source, "")
     if isinstance(source, File):
         return await _known(source, store)
-    if isinstance(source, bytes):
-        name, data = None, source
-        _check_size("the file", len(data))
+    if isinstance(source, str | PathLike):
+        path = Path(cast("str | PathLike[str]", source))
+        name, data = await asyncio.to_thread(_read, path)
     else:
-        name, data = await asyncio.to_thread(_read, source)
+        name, data = None, source if isinstance(source, bytes) else drawn(source)
+        if data is None:
+            raise _no_file(source)
+        _check_size("the file", len(data))
     kind = mime_type_of(name, data)
     return File(await keep_bytes(data, kind, store), kind, name)
 
@@ -72,9 +77,19 @@ async def _known(file: File, store: BlobStore | None) -> File:
     return File(file.uri, file.mime_type or found[1], file.name)
 
 
-def _read(source: str | PathLike[str]) -> tuple[str, bytes]:
+def _no_file(source: object) -> BreadError:
+    kind = type(source).__name__
+    return BreadError(
+        f"files takes no {kind}.",
+        code="INVALID_FILE",
+        why="a file is a path, bytes, a File, or an image or figure.",
+        do='files=["loaf.png"]',
+    )
+
+
+def _read(path: Path) -> tuple[str, bytes]:
     """The name and the bytes of a file."""
-    path = Path(source).expanduser()
+    path = path.expanduser()
     try:
         _check_size(path.name, path.stat().st_size)
         return whole_characters(path.name), path.read_bytes()

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
+from bread_nb.base.media import drawn
 from bread_nb.base.wire import dumps, json_safe
 from bread_nb.errors import BreadError, ToolError
 from bread_nb.messages import File
@@ -88,7 +89,9 @@ def plain_result(
 
     def listed(part: object) -> JsonValue:
         if not isinstance(part, File):
-            return None
+            if (picture := drawn(part)) is None:
+                return None
+            part = File.of(picture)
         entry: dict[str, JsonValue] = {"kind": "file", "mimeType": part.mime_type}
         if part.name is not None:
             entry["name"] = part.name

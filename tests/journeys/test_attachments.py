@@ -1,7 +1,7 @@
 """Files that the user shows and that tools give, on their way to the model."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 from fixtures.journey import call, calls, fault, finished, only, waiting, within
@@ -105,6 +105,7 @@ async def test_each_file_is_read_once_in_a_run_and_sent_in_every_turn(
         (".", "FILE_UNREADABLE"),
         (bytes(20_000_001), "FILE_TOO_LARGE"),
         (File("blob:" + "0" * 64, "image/png"), "FILE_NOT_FOUND"),
+        (42, "INVALID_FILE"),
     ],
 )
 async def test_a_file_that_cannot_be_shown_is_one_clear_error(
@@ -117,6 +118,69 @@ async def test_a_file_that_cannot_be_shown_is_one_clear_error(
     assert error.why
     assert error.do
     assert (script.requests, await bread.runs()) == ([], [])
+
+
+class Image:
+    """Draws itself, as images do in a notebook."""
+
+    def _repr_png_(self) -> bytes:
+        return PNG
+
+
+class Figure:
+    """Saves itself, as figures do."""
+
+    def savefig(self, place: BinaryIO, **options: object) -> None:
+        assert options["format"] == "png"
+        place.write(PNG)
+
+
+@pytest.mark.parametrize("kind", [Image, Figure])
+async def test_images_and_figures_are_shown_as_pictures(
+    make_bread: MakeBread, kind: type[object]
+):
+    @tool
+    def draw() -> list[object]:
+        """Draw the loaf."""
+        return [kind(), "a loaf"]
+
+    script = Scripted([calls(call("tool_draw")), "nice"])
+    bread = make_bread({"baker": Agent(model=script, tools=[draw])})
+    await finished(bread, bread.run("baker", "go", files=[kind()]))  # type: ignore[list-item]
+    for message in (script.requests[0].messages[0], script.requests[1].messages[-1]):
+        assert [file.mime_type for file in message.files] == ["image/png"]
+    assert list(script.requests[1].blobs.values()) == [PNG]
+
+
+async def test_an_image_that_cannot_be_drawn_is_a_failure_of_its_tool(
+    make_bread: MakeBread,
+):
+    class Broken:
+        def _repr_png_(self) -> bytes:
+            raise ZeroDivisionError
+
+    @tool
+    def draw() -> object:
+        """Draw."""
+        return Broken()
+
+    script = Scripted([calls(call("tool_draw")), "sorry"])
+    bread = make_bread({"baker": Agent(model=script, tools=[draw])})
+    await finished(bread, bread.run("baker", "go"))
+    (result,) = script.requests[1].messages[-1].parts
+    assert isinstance(result, ToolResult)
+    assert result.failed
+    assert "Broken is not JSON" in result.text
+
+
+async def test_one_file_needs_no_list(make_bread: MakeBread, tmp_path: Path):
+    path = tmp_path / "loaf.png"
+    path.write_bytes(PNG)
+    for given in (str(path), path, PNG):
+        script = Scripted(["nice"])
+        bread = make_bread({"baker": Agent(model=script)})
+        await finished(bread, bread.run("baker", "go", files=given))  # type: ignore[arg-type]
+        assert list(script.requests[0].blobs.values()) == [PNG]
 
 
 async def test_a_large_path_is_refused_before_it_is_read(
