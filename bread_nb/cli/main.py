@@ -41,6 +41,7 @@ _COMMANDS = {
     "cancel": ("commands", "End a run that waits or was interrupted."),
     "cassette": ("tapes", "Show, check or prune recordings of models."),
     "eval": ("eval_command", "Hold agents against their suites."),
+    "refresh": ("refresh_command", "Run notebooks again and keep what they show."),
     "doctor": ("listings", "Say what is in order here and what is not."),
     "new": ("setting_up", "Make something new: an agent."),
     "install": ("setting_up", "Install the kernel 'Python (bread)'."),

@@ -75,6 +75,7 @@ class NotebookRun:
             kernel_name=kernel,
             store_widget_state=False,
             record_timing=False,
+            extra_arguments=["--log-level=ERROR"],
             resources={"metadata": {"path": str(path.parent)}},
         )
         self._kernel: AbstractContextManager[Any] | None = None
