@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 __all__ = [
+    "DuplicateKey",
     "camel",
     "canonical",
     "dumps",
@@ -35,6 +36,20 @@ _MOST_BITS = 14_000
 
 
 _COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+class DuplicateKey(ValueError):
+    """A key that stands twice in one mapping.
+
+    Args:
+        key: The key.
+        line: The line of its second place, where that is known.
+    """
+
+    def __init__(self, key: str, line: int | None = None) -> None:
+        where = f"line {line}: " if line else ""
+        super().__init__(f"{where}the key {key!r} stands there twice")
+        self.key = key
 
 
 def camel(name: str) -> str:
@@ -70,19 +85,36 @@ def fingerprint(value: JsonValue) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def read_json(text: str) -> JsonValue:
+def read_json(text: str, *, unique: bool = False) -> JsonValue:
     """What a model wrote as JSON: finite numbers, at most 100 levels deep.
+
+    Args:
+        text: What was written.
+        unique: Whether a key that stands twice in an object is an error; what a person
+            types is never half forgotten.
 
     Raises:
         ValueError: When it is not such JSON.
     """
+    pairs = _once if unique else None
     try:
-        value = json.loads(text, parse_constant=_finite, parse_float=_finite)
+        value = json.loads(
+            text, parse_constant=_finite, parse_float=_finite, object_pairs_hook=pairs
+        )
         if text.count("[") + text.count("{") > _DEEPEST:
             json_safe(value)
     except (RecursionError, TypeError) as error:
         raise ValueError(str(error)) from None
     return value
+
+
+def _once(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    found: dict[str, JsonValue] = {}
+    for key, value in pairs:
+        if key in found:
+            raise DuplicateKey(key)
+        found[key] = value
+    return found
 
 
 def _finite(text: str) -> float:

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 from pydantic import JsonValue
 
-from bread_nb.base.wire import read_json
 from bread_nb.bread import Bread
 from bread_nb.cli.exits import FAULT, FINISHED
 from bread_nb.cli.prompting import ask
@@ -21,9 +20,9 @@ from bread_nb.cli.render import (
     as_command,
     tell,
 )
-from bread_nb.cli.running import carry_out, recording, say_edits
+from bread_nb.cli.running import carry_out, recording, say_answer, say_edits
 from bread_nb.errors import BreadError
-from bread_nb.project.decisions import Decisions, as_answer
+from bread_nb.project.decisions import Decisions, typed_answer
 from bread_nb.project.inputs import read_input
 from bread_nb.project.lists import resume_command
 from bread_nb.runtime.inbox import find_question
@@ -126,9 +125,11 @@ async def resume(
     async with Bread.load() as bread:
         call = PendingCall.of(await find_question(bread.store, id))
         await say_edits(bread, call)
-        given = _given(approve, deny, answer)
+        given = _given(call, approve, deny, answer)
         if given is None:
             given = _typed(call)
+        else:
+            say_answer(call, given)
         resumed = bread.resume(call.checkpoint_id, given)
         return await carry_out(bread, resumed, _voice(manner))
 
@@ -201,17 +202,14 @@ def _text(agent: str, given: str | None) -> str:
     return given
 
 
-def _given(approve: bool, deny: str | None, answer: str | None) -> JsonValue:
+def _given(
+    call: PendingCall, approve: bool, deny: str | None, answer: str | None
+) -> JsonValue:
     if approve:
         return {"approved": True}
     if deny is not None:
         return {"approved": False, "declined": True, "reason": deny}
-    if answer is None:
-        return None
-    try:
-        return as_answer(read_json(answer))
-    except ValueError:
-        return answer
+    return None if answer is None else typed_answer(call.kind, call.handle, answer)
 
 
 def _typed(call: PendingCall) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -38,6 +38,7 @@ __all__ = [
     "TraceVoice",
     "Voice",
     "as_command",
+    "called",
     "note",
     "say_end",
     "say_waiting",
@@ -212,9 +213,13 @@ def say_end(outcome: Outcome, crumbs: Sequence[Crumb]) -> None:
 
 def say_waiting(call: PendingCall) -> None:
     """On stderr, a call that waits, and how to answer it."""
-    shown = "  ".join(part for part in (call.tool, preview({**call.args})) if part)
-    note(f"{call.handle} waits for a person: {shown}")
+    note(f"{call.handle} waits for a person: {called(call.tool, call.args)}")
     note(f"  do   {as_command(resume_command(call))}")
+
+
+def called(tool: str, args: Mapping[str, JsonValue]) -> str:
+    """A call on one line: the tool, and its arguments in short."""
+    return "  ".join(part for part in (tool, preview({**args})) if part)
 
 
 def as_command(text: str) -> str:

@@ -6,18 +6,28 @@ import asyncio
 from collections.abc import Generator
 from contextlib import contextmanager
 
+from pydantic import JsonValue
+
 from bread_nb.a2ui.words import say
 from bread_nb.bread import Bread
 from bread_nb.cli.exits import FINISHED, STOPPED, WAITING
-from bread_nb.cli.render import Voice, note, say_end, tell
+from bread_nb.cli.render import Voice, called, note, say_end, tell
 from bread_nb.errors import BreadError
-from bread_nb.project.decisions import Decisions
+from bread_nb.project.decisions import Decisions, answer_words
 from bread_nb.providers.deck import Deck
 from bread_nb.runtime.outcome import Finished, Outcome, PendingCall, Stopped, Suspended
 from bread_nb.runtime.run import Run
 from bread_nb.stores.records import Definition, RunRow
 
-__all__ = ["carry_out", "exit_code", "follow", "recording", "say_edits", "tell_end"]
+__all__ = [
+    "carry_out",
+    "exit_code",
+    "follow",
+    "recording",
+    "say_answer",
+    "say_edits",
+    "tell_end",
+]
 
 _SECONDS_TO_END = 10
 
@@ -52,7 +62,9 @@ async def carry_out(
             answered = _answered(outcome, decisions)
             if answered is None:
                 break
-            outcome = await follow(bread.resume(*answered), voice)
+            call, answer = answered
+            say_answer(call, answer)
+            outcome = await follow(bread.resume(call.checkpoint_id, answer), voice)
     except BreadError as error:
         voice.fail(error)
         raise
@@ -104,6 +116,12 @@ async def say_edits(bread: Bread, call: PendingCall) -> None:
     note(f"{told} ({', '.join(edited) or 'its other files'})")
 
 
+def say_answer(call: PendingCall, answer: JsonValue) -> None:
+    """On stderr, what is answered, and to which call."""
+    asked = called(call.tool, call.args)
+    note(f"{answer_words(call.kind, answer)} {call.handle}: {asked}")
+
+
 def exit_code(outcome: Outcome) -> int:
     """The exit code that says how a run ended."""
     if isinstance(outcome, Suspended):
@@ -111,12 +129,14 @@ def exit_code(outcome: Outcome) -> int:
     return STOPPED if isinstance(outcome, Stopped) else FINISHED
 
 
-def _answered(outcome: Suspended, decisions: Decisions) -> tuple[str, object] | None:
+def _answered(
+    outcome: Suspended, decisions: Decisions
+) -> tuple[PendingCall, JsonValue] | None:
     """The first open call that has an answer, and the answer."""
     for call in outcome.pending:
         answer = decisions.answer(call)
         if answer is not None:
-            return call.checkpoint_id, answer
+            return call, answer
     return None
 
 

@@ -24,7 +24,7 @@ from bread_nb.project.config import find_project
 from bread_nb.project.lists import Table
 from bread_nb.providers.deck import Deck
 from bread_nb.runtime.agent import Agent
-from bread_nb.runtime.run import Run
+from bread_nb.runtime.run import Live, Run, Work
 
 __all__ = ["SharedBread", "Stage"]
 
@@ -34,6 +34,28 @@ class SharedBread(Bread):
 
     Leaving `async with` closes nothing, for other cells still use it.
     """
+
+    def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **options)
+        self._begun: list[Live] = []
+        self._last = ""
+
+    @property
+    def last_run(self) -> str:
+        """The id of the run that was last started or gone on with here, if any."""
+        begun = (live.run_id for live in reversed(self._begun) if live.run_id)
+        return next(begun, self._last)
+
+    def resume(self, checkpoint: str, answer: object, *, ctx: object = None) -> Run:
+        """As everywhere; `last` is the last run of this kernel, when there is one."""
+        named = self.last_run if checkpoint == "last" else ""
+        return super().resume(named or checkpoint, answer, ctx=ctx)
+
+    def _begin(self, live: Live, work: Work, ctx: object) -> Run:
+        self._last = self.last_run
+        self._begun = [one for one in self._begun if not one.ended.done()]
+        self._begun.append(live)
+        return super()._begin(live, work, ctx)
 
     async def __aexit__(self, *_: object) -> None:
         return
@@ -135,6 +157,12 @@ class Stage:
 
     def _names(self, names: Sequence[str]) -> object:
         return look_up(names, self.space)
+
+    def run_name(self, bread: Bread, name: str) -> str:
+        """The run that a name means here: `last` is this kernel's last, if any."""
+        if name != "last" or not isinstance(bread, SharedBread):
+            return name
+        return bread.last_run or name
 
     # -- runs --------------------------------------------------------------------------
 

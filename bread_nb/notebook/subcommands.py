@@ -9,7 +9,6 @@ from typing import cast
 from pydantic import JsonValue
 
 from bread_nb.base.redact import Redactor, environment_secrets
-from bread_nb.base.wire import read_json
 from bread_nb.errors import BreadError, closest
 from bread_nb.notebook.cellruns import see_through
 from bread_nb.notebook.mode_line import mode_command
@@ -24,7 +23,7 @@ from bread_nb.notebook.remembered import drop_rule, remembered_rules
 from bread_nb.notebook.shown import Shown
 from bread_nb.notebook.stage import Stage
 from bread_nb.project.costs import WAYS
-from bread_nb.project.decisions import as_answer, refusal
+from bread_nb.project.decisions import refusal, typed_answer
 from bread_nb.project.listing import (
     list_agents,
     list_costs,
@@ -172,8 +171,8 @@ def _help(stage: Stage, rest: str) -> None:
 
 
 def _show(stage: Stage, rest: str) -> Run | None:
-    name = _one("show", rest, "last")
     bread, cell = stage.bread(), stage.cell()
+    name = stage.run_name(bread, _one("show", rest, "last"))
     if not cell.in_kernel:
         stage.say(stage.engine.call(lambda: show_run(bread, name)))
         return None
@@ -184,8 +183,8 @@ def _show(stage: Stage, rest: str) -> Run | None:
 
 
 def _cancel(stage: Stage, rest: str) -> None:
-    name = _one("cancel", rest)
     bread = stage.bread()
+    name = stage.run_name(bread, _one("cancel", rest))
     row = stage.engine.call(lambda: bread.cancel(name))
     shown = stage.watch.known(row.id)
     if shown is not None:
@@ -194,8 +193,8 @@ def _cancel(stage: Stage, rest: str) -> None:
 
 
 def _recover(stage: Stage, rest: str) -> Run | list[Run] | None:
-    name = _one("recover", rest, "*")
     bread = stage.bread()
+    name = stage.run_name(bread, _one("recover", rest, "*"))
 
     async def broken_off() -> list[RunRow]:
         return (
@@ -229,7 +228,8 @@ def _watched(stage: Stage, shown: Shown, run: Run) -> BreadError | None:
 
 
 def _resume(stage: Stage, rest: str) -> Run:
-    name, after = _name("resume", rest)
+    word, after = _name("resume", rest)
+    name = stage.run_name(stage.bread(), word)
     options = read_options(
         after, values=["budget"], flags=["approve"], rest_of=["deny", "answer"]
     )
@@ -238,7 +238,7 @@ def _resume(stage: Stage, rest: str) -> Run:
             "%bread resume --budget is not available yet.",
             code="NOT_AVAILABLE",
             why="this version keeps no budgets.",
-            do=f"%bread resume {name} --approve",
+            do=f"%bread resume {word} --approve",
         )
     if not options.flags and not options.values:
         return _show_forms(stage, name)
@@ -280,24 +280,10 @@ def _meant(question: Checkpoint, options: Options) -> JsonValue:
             raise _wrong_kind(question)
         return refusal(question.ask, options.values["deny"].strip())
     if "answer" in options.values:
-        return _typed_answer(question, options.values["answer"])
+        return typed_answer(question.ask, question.handle, options.values["answer"])
     if question.ask not in ("approval", "halt"):
         raise _wrong_kind(question)
     return {"approved": True}
-
-
-def _typed_answer(question: Checkpoint, text: str) -> JsonValue:
-    try:
-        value = read_json(text)
-    except ValueError:
-        if question.ask != "input":
-            raise usage(
-                "--answer is no JSON.",
-                f"{question.handle} takes JSON.",
-                """--answer '{"run": true}'""",
-            ) from None
-        value = text.strip()
-    return value if question.ask != "input" else as_answer(value)
 
 
 def _wrong_kind(question: Checkpoint) -> BreadError:

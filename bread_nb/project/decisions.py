@@ -16,12 +16,20 @@ from typing import cast
 import yaml
 from pydantic import JsonValue
 
+from bread_nb.base.wire import read_json
 from bread_nb.errors import BreadError
 from bread_nb.runtime.outcome import PendingCall
 
-__all__ = ["Decisions", "as_answer", "refusal"]
+__all__ = ["Decisions", "answer_words", "as_answer", "refusal", "typed_answer"]
 
 _EXAMPLE = "for example a line publish: approve"
+_JSON_BEGINS = ("{", "[", '"')
+_INPUT = '{"answer": "…"}'
+_EXAMPLES = {
+    "approval": '{"approved": true}',
+    "halt": '{"approved": true}',
+    "outcome": '{"run": true}',
+}
 _ANSWERS = frozenset({"approved", "answer", "declined", "happened", "run", "failed"})
 
 
@@ -76,7 +84,7 @@ class Decisions:
         """The answer to a call, or None when a person must be asked."""
         for name in (call.tool, call.tool_name, "*"):
             if name in self._left:
-                return _meant(self._next(name), call.kind)
+                return _meant(name, self._next(name), call.kind)
         if self._approve and call.kind == "approval":
             return {"approved": True}
         if self._deny is not None and call.kind in ("approval", "input"):
@@ -105,7 +113,44 @@ def as_answer(value: JsonValue) -> JsonValue:
     return {"answer": value}
 
 
-def _meant(value: JsonValue, kind: str) -> JsonValue:
+def typed_answer(kind: str, handle: str, text: str) -> JsonValue:
+    """What `--answer` says to a question of this kind.
+
+    It is JSON. A question of a human tool takes plain text as well, unless it begins
+    as JSON does, for then it is JSON with a mistake in it.
+
+    Raises:
+        BreadError: `USAGE`; the question stays open.
+    """
+    try:
+        value = read_json(text, unique=True)
+    except ValueError as error:
+        plain = text.strip()
+        if kind == "input" and not plain.startswith(_JSON_BEGINS):
+            return {"answer": plain}
+        raise BreadError(
+            "--answer is no JSON.",
+            code="USAGE",
+            why=f"{error}; {handle} still waits.",
+            do=f"%bread resume {handle} --answer '{_EXAMPLES.get(kind, _INPUT)}'",
+        ) from None
+    return as_answer(value) if kind == "input" else value
+
+
+def answer_words(kind: str, answer: JsonValue) -> str:
+    """What is being done with an answer, in a word."""
+    match answer:
+        case {"approved": True} if kind != "input":
+            return "Approving"
+        case {"declined": True} if kind == "input":
+            return "Declining"
+        case _ if kind == "approval":
+            return "Refusing"
+        case _:
+            return "Answering"
+
+
+def _meant(name: str, value: JsonValue, kind: str) -> JsonValue:
     match value, kind:
         case None, _:
             return None
@@ -115,6 +160,13 @@ def _meant(value: JsonValue, kind: str) -> JsonValue:
             return refusal(kind, "")
         case "run" | "failed", "outcome":
             return {str(value): True}
+        case str(), "approval" | "halt":
+            raise BreadError(
+                f"The decision about {name} can be read in no way.",
+                code="INVALID_DECISIONS",
+                why=f"{value!r} is neither approve nor deny; the call still waits.",
+                do=f"for example a line {name}: approve",
+            )
         case _:
             return as_answer(value)
 

@@ -1,6 +1,7 @@
 """A person's answer to a checkpoint, checked and in a closed form.
 
-Only JSON `true` approves; everything else is a refusal. Unknown keys are ignored.
+Only JSON `true` approves; everything else is a refusal. Unknown keys are ignored, but
+an answer that says only what another kind of question asks is a slip and none at all.
 """
 
 from __future__ import annotations
@@ -28,6 +29,14 @@ __all__ = [
     "form_changed",
     "read_answer",
 ]
+
+
+_WORDS: dict[str, frozenset[str]] = {
+    "approval": frozenset({"approved", "reason", "args", "remember"}),
+    "halt": frozenset({"approved", "topup", "terminate", "reason"}),
+    "input": frozenset({"answer", "declined", "reason"}),
+    "outcome": frozenset({"happened", "result", "run", "failed"}),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +86,7 @@ def read_answer(checkpoint: Checkpoint, answer: object, toolbox: Toolbox) -> Ans
     shown = given.get("shown")
     if shown is not None and shown != PendingCall.of(checkpoint).shown:
         raise form_changed(checkpoint)
+    _check_kind(given, checkpoint)
     match checkpoint.ask:
         case "approval" | "halt":
             return _approval(given, answer, checkpoint, toolbox)
@@ -84,6 +94,16 @@ def read_answer(checkpoint: Checkpoint, answer: object, toolbox: Toolbox) -> Ans
             return _input(given, answer, checkpoint, toolbox)
         case "outcome":
             return _outcome(given, checkpoint, toolbox)
+
+
+def _check_kind(given: Mapping[str, JsonValue], checkpoint: Checkpoint) -> None:
+    """Take no word about the outcome of a call for a refusal to let it run."""
+    known = set(given) & {word for words in _WORDS.values() for word in words}
+    own = _WORDS[checkpoint.ask]
+    if checkpoint.ask != "outcome" and known and known <= _WORDS["outcome"] - own:
+        said = ", ".join(sorted(known))
+        problem = f"{said}: that answers what became of a call; this one has not run"
+        raise _invalid(checkpoint, [problem])
 
 
 def form_changed(checkpoint: Checkpoint) -> BreadError:

@@ -52,7 +52,7 @@ from bread_nb.runtime.toolbox import Toolbox, assemble
 from bread_nb.stores.records import Call, Checkpoint, Grant, RunRow
 from bread_nb.stores.store import Claim, Put, Step
 
-__all__ = ["Reply", "go_on", "not_open", "reply_to"]
+__all__ = ["Reply", "ended_words", "go_on", "not_open", "reply_to"]
 
 _ENDED = ("stopped", "cancelled", "failed")
 
@@ -374,13 +374,18 @@ def _edit_refused(checkpoint: Checkpoint, call: Call) -> BreadError:
     )
 
 
+def ended_words(checkpoint: Checkpoint) -> str:
+    """What became of a question that is not open any more."""
+    ended = checkpoint.ended or checkpoint.status
+    return f"{checkpoint.handle} is not open any more: {ended}"
+
+
 def not_open(checkpoint_id: str, checkpoint: Checkpoint | None) -> BreadError:
     """The error for an answer that comes too late, naming what happened."""
     if checkpoint is None:
         why = "no question of this store has this id."
     else:
-        ended = checkpoint.ended or checkpoint.status
-        why = f"{checkpoint.handle} is not open any more: {ended}."
+        why = f"{ended_words(checkpoint)}."
     return BreadError(
         f"There is no open question {checkpoint_id!r}.",
         code="CHECKPOINT_NOT_FOUND",

@@ -32,7 +32,8 @@ def waiting(project: Project) -> Project:
 def test_consent_from_another_process_runs_the_call_once(apart: Project):
     assert apart.bread("run", "publisher", "Go.").code == 3
     said = apart.bread("resume", "publisher-1.a", "--approve")
-    assert (said.code, said.out, said.err) == (0, "It is out.\n", "")
+    assert (said.code, said.out) == (0, "It is out.\n")
+    assert said.err == 'Approving publisher-1.a: publish  title="Rye", token="••••"\n'
     assert apart.bread("resume", "publisher-1.a", "--approve").code == 1
     assert ledger(apart) == ["Rye"]
 
@@ -40,12 +41,77 @@ def test_consent_from_another_process_runs_the_call_once(apart: Project):
 @pytest.mark.parametrize("name", ["publisher-1.a", "publisher-1", "last"])
 def test_a_call_is_answered_once_by_any_of_its_names(waiting: Project, name: str):
     said = waiting.bread("resume", name, "--approve")
-    assert (said.code, said.out, said.err) == (0, "It is out.\n", "")
+    assert (said.code, said.out) == (0, "It is out.\n")
+    assert said.err.startswith("Approving publisher-1.a: publish")
     again = waiting.bread("resume", "publisher-1.a", "--approve")
     assert (again.code, again.out) == (1, "")
     assert again.error()[0].endswith("[CHECKPOINT_NOT_FOUND]")
     assert again.error()[1] == "  why  publisher-1.a is not open any more: Approved."
     assert ledger(waiting) == ["Rye"]
+
+
+def test_last_is_the_last_run_and_not_the_last_question(waiting: Project):
+    assert waiting.bread("run", "writer", "Hello.").code == 0
+    said = waiting.bread("resume", "last", "--approve")
+    assert (said.code, said.out, ledger(waiting)) == (1, "", [])
+    assert said.error() == [
+        "The last run, writer-1, does not wait. [CHECKPOINT_NOT_FOUND]",
+        "  why  it is finished; publisher-1.a (publish) waits for a person.",
+        "  do   bread resume publisher-1.a",
+    ]
+
+
+def test_last_with_nothing_open_says_what_is_so(project: Project):
+    said = project.bread("resume", "last", "--approve")
+    assert said.error()[0] == "There is no run yet. [RUN_NOT_FOUND]"
+    assert project.bread("run", "writer", "Hello.").code == 0
+    for name, named in (("last", "The last run, writer-1,"), ("writer-1", "writer-1")):
+        said = project.bread("resume", name, "--approve")
+        assert said.error() == [
+            f"{named} does not wait. [CHECKPOINT_NOT_FOUND]",
+            "  why  it is finished; no run waits for a person.",
+            "  do   bread runs",
+        ]
+
+
+def test_last_names_what_became_of_its_question(waiting: Project):
+    assert waiting.bread("resume", "last", "--approve").code == 0
+    why = waiting.bread("resume", "last", "--approve").error()[1]
+    assert "finished; publisher-1.a is not open any more: Approved; no run" in why
+
+
+@pytest.mark.parametrize(
+    "answer", ["notjson", '{"approved": true', '{"approved": false, "approved": true}']
+)
+def test_an_answer_that_is_no_json_leaves_the_call_waiting(
+    waiting: Project, answer: str
+):
+    said = waiting.bread("resume", "publisher-1", "--answer", answer)
+    assert (said.code, said.out) == (2, "")
+    assert said.error()[0] == "--answer is no JSON. [USAGE]"
+    assert said.error()[1].endswith("publisher-1.a still waits.")
+    assert waiting.bread("resume", "publisher-1", "--approve").code == 0
+    assert ledger(waiting) == ["Rye"]
+
+
+@pytest.mark.parametrize(
+    "answer", [{"failed": True}, {"run": True}, {"happened": True, "result": "yes"}]
+)
+def test_an_answer_to_another_kind_of_question_leaves_the_call_waiting(
+    waiting: Project, answer: object
+):
+    said = waiting.bread("resume", "publisher-1", "--answer", json.dumps(answer))
+    assert said.code == 1
+    assert said.error()[0] == "This does not answer publisher-1.a. [INVALID_ANSWER]"
+    assert waiting.bread("resume", "publisher-1", "--approve").code == 0
+
+
+def test_a_decision_with_a_typo_leaves_the_call_waiting(project: Project):
+    project.write({"decide.yaml": "publish: aprove"})
+    said = project.bread("run", "publisher", "Go.", "--decide", "decide.yaml")
+    assert said.code == 1
+    assert said.error()[-2].endswith("neither approve nor deny; the call still waits.")
+    assert project.bread("resume", "publisher-1", "--approve").code == 0
 
 
 def test_a_refusal_tells_the_agent_why(waiting: Project):
@@ -92,7 +158,7 @@ def test_several_calls_are_answered_in_any_order(project: Project):
     assert both.error()[0].endswith("[SEVERAL_PENDING]")
     first = project.bread("resume", "publisher-1.b", "--approve")
     assert (first.code, first.out) == (3, "")
-    assert first.err.startswith("publisher-1.a waits for a person")
+    assert first.err.splitlines()[1].startswith("publisher-1.a waits for a person")
     second = project.bread("resume", "publisher-1.a", "--deny")
     assert (second.code, second.out) == (0, "Both are settled.\n")
     assert ledger(project) == ["Oat"]
@@ -126,6 +192,7 @@ def test_what_was_edited_since_it_asked_is_said(waiting: Project):
     assert said.err == (
         "publisher was edited since it asked. It goes on with today's version. "
         "(prompt.md)\n"
+        'Approving publisher-1.a: publish  title="Rye", token="••••"\n'
     )
 
 
