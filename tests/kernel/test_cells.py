@@ -208,7 +208,6 @@ def test_wrong_use_is_an_ordinary_error(page: Kernel, line: str):
         "%bread eval agents",
         "%bread diff a b",
         "%bread fork last",
-        "%bread mode record x",
         "%bread gate try publish {}",
         "%bread resume last --budget 2",
         "%bread writer --skill x hi",
