@@ -22,21 +22,11 @@ from bread_nb.messages import Message, ToolResult, Usage
 from bread_nb.providers.cli_options import CliOptions, ToolProtocol, missing_flags
 from bread_nb.providers.cli_session import CliSession
 from bread_nb.providers.command import Command, start
-from bread_nb.providers.emulated import (
-    PROBE,
-    check_probe,
-    in_envelope,
-    manifest,
-    probe_messages,
-    read_envelope,
-)
+from bread_nb.providers.emulated import in_rounds, probe
 from bread_nb.providers.encoding import empty_request
 from bread_nb.providers.envelope import CliAnswer, priced, prompt
 from bread_nb.providers.fitting import as_instruction
 from bread_nb.providers.model import (
-    CallEnd,
-    CallFragment,
-    CallStart,
     Delta,
     Finish,
     Model,
@@ -160,42 +150,36 @@ class CliPipe:
                 yield TextChunk(text)
         yield Finish(None)
 
-    async def _enveloped(self, request: ModelRequest) -> AsyncGenerator[Delta]:
-        answer = await self._options.one_shot.answer(self._command(request))
+    def _enveloped(self, request: ModelRequest) -> AsyncGenerator[Delta]:
+        return self._round(request, [], ())
+
+    async def _round(
+        self, request: ModelRequest, answers: list[CliAnswer], flags: Sequence[str]
+    ) -> AsyncGenerator[Delta]:
+        """One answer, read whole; `answers` are those that are to be paid with it."""
+        command = self._command(request, flags)
+        answer = await self._options.one_shot.answer(command)
+        answers.append(answer)
         yield TextChunk(answer.text)
-        if (report := _report(answer)) is not None:
+        if (report := _report(answers)) is not None:
             yield report
         yield Finish(answer.stop_reason, answer.model)
 
     # -- tools by words ----------------------------------------------------------------
 
     async def _emulated(self, request: ModelRequest) -> AsyncGenerator[Delta]:
-        answers = [] if self._probed else [await self._probe()]
-        words = manifest(request.tools, request.tool_choice)
-        command = self._command(request, words, _JSON)
-        answer = await self._options.one_shot.answer(command)
-        if (report := _report(*answers, answer)) is not None:
-            yield report
-        said = read_envelope(answer.text)
-        if isinstance(said, str):
-            yield TextChunk(said)
-            yield Finish(answer.stop_reason, answer.model)
-            return
-        ids = CallIds(request.messages)
-        for index, call in enumerate(said):
-            yield CallStart(index, ids.unique(None), call.name)
-            yield CallFragment(index, call.arguments)
-            yield CallEnd(index)
-        yield Finish("tool_use", answer.model)
+        answers: list[CliAnswer] = []
 
-    async def _probe(self) -> CliAnswer:
-        """Ask what only a tool can know, once."""
-        asked = ModelRequest(model="", messages=tuple(probe_messages()))
-        command = self._command(asked, manifest([PROBE]), _JSON)
-        answer = await self._options.one_shot.answer(command)
-        check_probe(self.name, answer.text)
-        self._probed = True
-        return answer
+        def ask(asked: ModelRequest) -> AsyncIterator[Delta]:
+            return self._round(asked, answers, _JSON)
+
+        if not self._probed:
+            await probe(self.name, ask)
+            self._probed = True
+        stream = in_rounds(self.name, ask).stream(request)
+        async with aclosing(cast("AsyncGenerator[Delta]", stream)) as deltas:
+            async for delta in deltas:
+                yield delta
 
     # -- a session ---------------------------------------------------------------------
 
@@ -238,7 +222,7 @@ class CliPipe:
                 flags += ["--allowedTools", ",".join(bridge.allowed)]
             if limits.turns < math.inf:
                 flags += ["--max-turns", str(int(limits.turns))]
-            running = await start(self._command(request, flags=flags), changed)
+            running = await start(self._command(request, flags), changed)
         except BaseException:
             bridge.close()
             raise
@@ -253,9 +237,7 @@ class CliPipe:
 
     # -- the command -------------------------------------------------------------------
 
-    def _command(
-        self, request: ModelRequest, more: str = "", flags: Sequence[str] = ()
-    ) -> Command:
+    def _command(self, request: ModelRequest, flags: Sequence[str] = ()) -> Command:
         """The program as it is started for a request.
 
         Raises:
@@ -263,9 +245,7 @@ class CliPipe:
         """
         schema, flag = request.output_schema, self._options.flag
         wanted = as_instruction(schema) if schema else ""
-        if schema and more:
-            more, wanted = f"{more}\n{in_envelope(schema)}", ""
-        system = "\n\n".join(filter(str.strip, (request.system, wanted, more)))
+        system = "\n\n".join(filter(str.strip, (request.system, wanted)))
         argv = [*self._argv, *missing_flags(flags, self._argv)]
         if flag is not None and len(system.encode()) < _LONGEST_ARGUMENT:
             if system or self._options.tool_protocol:
@@ -324,12 +304,11 @@ def _results(messages: Sequence[Message]) -> list[ToolResult]:
     return [part for part in parts if isinstance(part, ToolResult)]
 
 
-def _report(*answers: CliAnswer) -> UsageReport | None:
+def _report(answers: Sequence[CliAnswer]) -> UsageReport | None:
     """The tokens and the cost of several starts, as far as all of them tell."""
     if all(each.usage is None and each.cost_usd is None for each in answers):
         return None
     usage = sum((each.usage or Usage() for each in answers), Usage())
     costs = [each.cost_usd for each in answers if each.cost_usd is not None]
-    return UsageReport(
-        usage, priced(sum(costs)) if len(costs) == len(answers) else None
-    )
+    whole = len(costs) == len(answers)
+    return UsageReport(usage, priced(sum(costs)) if whole else None)

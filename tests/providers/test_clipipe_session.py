@@ -23,7 +23,17 @@ from fixtures.commands import (
 from fixtures.journey import check_sendable, finished, only
 from fixtures.model_play import calls_of, end_of, play, text_of
 
-from bread_nb import Hooks, tool
+from bread_nb import (
+    Agent,
+    Bread,
+    Cassette,
+    CircuitBreaker,
+    Fallback,
+    Hooks,
+    Retrying,
+    Scripted,
+    tool,
+)
 from bread_nb.messages import (
     Message,
     ToolCall,
@@ -296,3 +306,32 @@ async def test_asked_without_a_run_each_turn_is_a_session(fake: Make):
     said = (user("Go"), assistant(call), result)
     second = ModelRequest(model="", messages=said, tools=tools)
     assert text_of(await play(model, second)) == "It is 3."
+
+
+async def test_a_session_is_recorded_and_played_again_turn_by_turn(
+    fake: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("CI", raising=False)
+    command = fake([START, turn("Hm.", *sums((1, 2))), turn("It is 3."), END])
+    ends: list[Any] = []
+    for mode in ("record", "replay"):
+        monkeypatch.setenv("BREAD_MODE", mode)
+        inner = command.model("-p", tool_protocol="claude-mcp")
+        model = Cassette(inner, str(tmp_path / "oven.cassette.jsonl"))
+        async with Bread({"baker": Agent(model=model, tools=[add])}) as bread:
+            outcome = await finished(bread, bread.run("baker", "Go"))
+        unpriced = outcome.metrics.unpriced_calls
+        ends.append((outcome.text, outcome.cost, outcome.usage, unpriced))
+    assert ends[0] == ends[1]
+    assert ends[0][:2] == ("It is 3.", 0.25)
+    assert len(command.starts) == 1
+
+
+async def test_wrappers_leave_a_session_as_it_is(fake: Make):
+    command = fake([START, turn("", *sums((1, 2))), turn("It is 3."), END])
+    inner = command.model("-p", tool_protocol="claude-mcp")
+    model = Fallback([CircuitBreaker(Retrying(inner)), Scripted(["never"])])
+    async with Bread({"baker": Agent(model=model, tools=[add])}) as bread:
+        outcome = await finished(bread, bread.run("baker", "Go"))
+    assert (outcome.text, outcome.cost) == ("It is 3.", 0.25)
+    assert len(command.starts) == 1
