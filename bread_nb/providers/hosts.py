@@ -75,10 +75,13 @@ def host_at(base_url: str, *, official: bool = False) -> Host:
     """
     if official:
         return OFFICIAL
-    parts = urlsplit(base_url)
-    name = parts.hostname or ""
+    try:
+        parts = urlsplit(base_url)
+        name, port = parts.hostname or "", parts.port
+    except ValueError:
+        return COMMON
     if name.endswith("mistral.ai"):
         return _MISTRAL
     if name.endswith("deepseek.com"):
         return _DEEPSEEK
-    return _LM_STUDIO if parts.port == _LM_STUDIO_PORT else COMMON
+    return _LM_STUDIO if port == _LM_STUDIO_PORT else COMMON
