@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Protocol, TypeVar, cast, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -330,6 +330,14 @@ class Model:
 
     def __post_init__(self) -> None:
         split_name(self.name)
+        rates = cast("object", self.rates)
+        if rates is not None and not isinstance(rates, Rates):
+            raise BreadError(
+                f"The rates of {self.name} are {rates!r}.",
+                code="INVALID_RATES",
+                why="they are US dollars for a million tokens of each tier.",
+                do=f"Model({self.name!r}, rates=Rates(input=2, output=10))",
+            )
         if self.client is not None:
             check_client(self.name, self.client)
             if self.base_url or self.api_key:

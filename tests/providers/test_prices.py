@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Mapping
 from types import SimpleNamespace
-from typing import Any
 
 import genai_prices
 import pytest
@@ -27,7 +26,7 @@ from bread_nb.providers.model import (
 )
 from bread_nb.providers.openai import OpenAI
 from bread_nb.providers.prices import Called, price, price_now, stamped
-from bread_nb.providers.rates import Rates, reported
+from bread_nb.providers.rates import Rates
 from bread_nb.providers.resilience import CircuitBreaker, Fallback, Retrying
 from bread_nb.providers.scripted import Scripted
 
@@ -270,54 +269,6 @@ async def test_nothing_is_fetched(monkeypatch: pytest.MonkeyPatch):
     call = Called(model=model, name=model.name, report=UsageReport(CACHED))
     monkeypatch.setattr(socket, "socket", forbidden)
     assert await price(call) == cost("openai:gpt-5")
-
-
-# -- what a service says ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("usage", "amount"),
-    [
-        ({"cost": 0.0133176, "is_byok": False}, 0.0133176),
-        ({"cost": 0, "is_byok": False}, 0.0),
-        ({"cost": {"total_cost": 0.006}}, 0.006),
-        ({"estimated_cost": 1.2e-05}, 1.2e-05),
-        ({"cost_in_usd_ticks": 37_756_000}, 0.0037756),
-        (
-            {
-                "cost": 0,
-                "is_byok": True,
-                "cost_details": {"upstream_inference_cost": 0.0002265},
-            },
-            0.0002265,
-        ),
-        ({"cost": 0, "is_byok": True, "cost_details": None}, None),
-        ({"cost": "0.1"}, None),
-        ({"cost": float("nan")}, None),
-        ({"cost": True}, None),
-        ({"prompt_tokens": 4}, None),
-    ],
-)
-def test_the_figure_of_a_service_is_read(usage: dict[str, Any], amount: float | None):
-    assert reported(usage) == (None if amount is None else Price(amount, "provider"))
-
-
-# -- rates -----------------------------------------------------------------------------
-
-
-def test_a_tier_without_a_rate_is_charged_like_the_input():
-    plain = Rates(input=1, output=2)
-    assert plain.cost(Usage(1, 1, 1, 1, 1)) == 5e-06
-    written = Rates(input=1, output=1, cache_write=2, cache_write_1h=3)
-    assert written.cost(Usage(cache_write=2, cache_write_1h=1)) == 5e-06
-
-
-@pytest.mark.parametrize("rate", [-1, float("nan"), float("inf"), True])
-def test_a_rate_that_is_no_money_is_refused(rate: float):
-    with pytest.raises(BreadError) as caught:
-        Rates(input=1, output=rate)
-    assert caught.value.code == "INVALID_RATES"
-    assert "output" in caught.value.what
 
 
 # -- recordings ------------------------------------------------------------------------
