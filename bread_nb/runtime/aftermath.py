@@ -1,16 +1,24 @@
-"""How a run ended that somebody else ended while this driver was at work on it."""
+"""How a run ended, read off the store: one that somebody else ended, or any other."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, cast
 
+from bread_nb.crumbs import Crumb, RunFailed
 from bread_nb.errors import BreadError
-from bread_nb.runtime.drive import Drive, common_fields
+from bread_nb.runtime.drive import Drive, common_fields, row_fields
 from bread_nb.runtime.journal import Journal
-from bread_nb.runtime.outcome import Finished, Outcome, Stopped
+from bread_nb.runtime.outcome import (
+    Finished,
+    Outcome,
+    PendingCall,
+    Stopped,
+    Suspended,
+)
 from bread_nb.stores.records import RunRow
 
-__all__ = ["ended_elsewhere"]
+__all__ = ["ended_elsewhere", "kept_outcome"]
 
 
 async def ended_elsewhere(drive: Drive, lost: BreadError | None = None) -> Outcome:
@@ -49,4 +57,52 @@ def _fault(what: str, code: str, row: RunRow) -> BreadError:
         code=code,
         why=f"{row.handle} was ended while this call was at work.",
         do=f"%bread show {row.handle}",
+    )
+
+
+def kept_outcome(
+    row: RunRow, crumbs: Sequence[Crumb], pending: Sequence[PendingCall] = ()
+) -> Outcome:
+    """How a run ended, as it is kept; its output is plain JSON.
+
+    Args:
+        row: The run.
+        crumbs: Its crumbs.
+        pending: Its open calls.
+
+    Raises:
+        BreadError: The fault it ended with, or `RUN_INTERRUPTED`.
+    """
+    common = cast("dict[str, Any]", row_fields(row))
+    match row.status:
+        case "finished":
+            return Finished(output=row.output, **common)
+        case "stopped":
+            reason = row.stop_reason or "stopped"
+            return Stopped(reason=reason, **common)
+        case "waiting" if pending:
+            return Suspended(pending=tuple(pending), **common)
+        case "failed" | "cancelled":
+            raise _failure(crumbs)
+        case _:
+            raise BreadError(
+                f"Run {row.handle} has not ended.",
+                code="RUN_INTERRUPTED",
+                why="its kernel ended while it worked, or another one works on it.",
+                do=f"%bread recover {row.handle}",
+            )
+
+
+def _failure(crumbs: Sequence[Crumb]) -> BreadError:
+    failed = next((c for c in reversed(crumbs) if isinstance(c, RunFailed)), None)
+    if failed is None:
+        return BreadError("The run has failed.", why="its last crumb is not kept.")
+    error = failed.error
+    return BreadError(
+        error.message,
+        code=error.code,
+        why=error.why,
+        do=error.do,
+        retryable=error.retryable,
+        context=error.context,
     )
