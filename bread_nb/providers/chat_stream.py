@@ -278,10 +278,20 @@ class ChatParser:
         call.sent = len(call.text)
 
     def _count(self, usage: dict[str, _Json], deltas: list[Delta]) -> None:
-        found = UsageReport(_usage(usage), reported(usage), dict(self._terms))
+        found = UsageReport(
+            _usage(usage), reported(usage), {**self._terms, **_sounds(usage)}
+        )
         if found != self._usage:
             self._usage = found
             deltas.append(found)
+
+
+def _sounds(usage: dict[str, _Json]) -> dict[str, JsonValue]:
+    """The tokens that were sound, which have prices of their own."""
+    heard = fields(usage.get("prompt_tokens_details")).get("audio_tokens")
+    spoken = fields(usage.get("completion_tokens_details")).get("audio_tokens")
+    told = {"input_audio_tokens": count(heard), "output_audio_tokens": count(spoken)}
+    return {name: number for name, number in told.items() if number}
 
 
 def _usage(usage: dict[str, _Json]) -> Usage:
@@ -292,6 +302,7 @@ def _usage(usage: dict[str, _Json]) -> Usage:
     read = min(count(read), prompt)
     write = count(details.get("cache_write_tokens"))
     if read + write > prompt:
+        # OpenRouter tells some tokens as written and as read again; they count once.
         write = 0
     made = fields(usage.get("completion_tokens_details"))
     return Usage(

@@ -12,7 +12,7 @@ from typing import TypeAlias, cast
 from bread_nb.base.media import drawn, held_in, mime_type_of
 from bread_nb.base.wire import whole_characters
 from bread_nb.errors import BreadError
-from bread_nb.messages import File, Message
+from bread_nb.messages import File, Message, ToolResult
 from bread_nb.stores.blobs import BlobStore
 
 __all__ = ["Attachments", "FileSource", "keep_bytes", "keep_file", "take_in"]
@@ -186,7 +186,11 @@ class Attachments:
             seen = 0
             self._files.clear()
         for message in messages[seen:]:
-            self._files += message.files
+            for part in message.parts:
+                if isinstance(part, File):
+                    self._files.append(part)
+                elif isinstance(part, ToolResult) and part.files:
+                    self._files += part.files
         self._seen, self._last = len(messages), messages[-1] if messages else None
 
     async def _bytes(self, uri: str, store: BlobStore | None) -> bytes | None:
