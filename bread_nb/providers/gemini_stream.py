@@ -198,6 +198,8 @@ class GeminiParser:
             cache_read=read,
             reasoning=thoughts,
         )
+        self._terms |= _modes("input", told.get("promptTokensDetails"))
+        self._terms |= _modes("output", told.get("candidatesTokensDetails"))
         new = UsageReport(counted, terms=dict(self._terms))
         if new != self._usage:
             self._usage = new
@@ -205,6 +207,16 @@ class GeminiParser:
 
     def _native(self, block: object) -> Native:
         return Native(PROVIDER, self._asked, cast("JsonValue", block))
+
+
+def _modes(way: str, details: object) -> dict[str, JsonValue]:
+    """The tokens of sounds, and of pictures that were made: they have own prices."""
+    told: dict[str, JsonValue] = {}
+    for each in cast("list[object]", details) if isinstance(details, list) else []:
+        mode, tokens = fields(each).get("modality"), fields(each).get("tokenCount")
+        if mode == "AUDIO" or (mode == "IMAGE" and way == "output"):
+            told[f"{way}_{mode.lower()}_tokens"] = count(tokens)
+    return told
 
 
 def _failed(reason: str, candidate: dict[str, Any]) -> ProviderError:

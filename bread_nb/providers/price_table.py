@@ -27,6 +27,8 @@ _TOOLS = {
     "storage_searches": "storage_searches_kcount",
     "code_executions": "code_executions_kcount",
 }
+# Charged like the other tokens where they have no price of their own.
+_MODES = frozenset({"input_audio_tokens", "output_audio_tokens", "output_image_tokens"})
 # What has to have a price of its own; other tiers are charged like the input.
 _NEEDED = {
     "input_tokens": "input_mtok",
@@ -83,7 +85,7 @@ def _cost(
     report: UsageReport, provider: Provider, model: ModelInfo, when: datetime
 ) -> float | None:
     """The cost by the table; None where it lacks a price that is needed."""
-    counts = _counts(report.usage) | _tools(report.terms)
+    counts = _counts(report.usage) | _told(report.terms)
     kind = _class(report.terms)
     if kind is None:
         return None
@@ -118,11 +120,11 @@ def _counts(usage: Usage) -> dict[str, int]:
     return {key: count for key, count in counts.items() if count}
 
 
-def _tools(terms: Mapping[str, JsonValue]) -> dict[str, int]:
+def _told(terms: Mapping[str, JsonValue]) -> dict[str, int]:
     return {
         key: value
         for key, value in terms.items()
-        if key in _TOOLS and isinstance(value, int) and value
+        if (key in _TOOLS or key in _MODES) and isinstance(value, int) and value
     }
 
 

@@ -187,6 +187,16 @@ def test_reasoning_is_a_part_of_the_output():
     assert spoken == thought
 
 
+def test_sounds_have_their_own_price():
+    model, heard = "gemini:gemini-2.5-flash", Usage(input=1_000_000)
+    assert amount(model, heard) == 0.3
+    assert amount(model, heard, input_audio_tokens=1_000_000) == 1.0
+    spoken = Usage(output=1_000_000)
+    assert amount("openai:gpt-5", spoken) == amount(
+        "openai:gpt-5", spoken, output_audio_tokens=1_000_000
+    )
+
+
 def test_a_long_prompt_has_its_own_rates():
     model = "anthropic:claude-sonnet-4-5"
     assert round(amount(model, Usage(input=200_000)), 4) == 0.6
