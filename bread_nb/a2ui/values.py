@@ -39,6 +39,9 @@ _HEAD = 192_000
 _TAIL = 63_000
 _PREVIEW = 80
 _LINE = 60
+_LEFT_OUT = ", …"
+_LEAST = 16
+_ENDS = re.compile("\r\n|[\r\n]")
 _COMMANDS = frozenset({"argv", "args", "cmd", "command"})
 _NESTED_MASK = 100
 _MOST_COMPARED = 2000
@@ -154,28 +157,38 @@ def _shortened(text: str) -> str:
 def preview(args: JsonValue) -> str:
     """A call's arguments as `key="value"`, at most 80 characters.
 
-    Arguments that do not fit whole are left out; if none fits, the first is cut.
+    Line ends are written as ⏎. What does not fit whole is cut and ends in an ellipsis;
+    arguments that have no room at all leave one behind.
     """
     if not isinstance(args, dict):
         return "" if args is None else _clipped(visible(text_of(args)[:_PREVIEW]))
-    parts: list[str] = []
-    room = _PREVIEW
-    for key, value in args.items():
-        part = _named_short(key, value)
-        fits = len(part) <= room and not (isinstance(value, str) and "\n" in value)
-        if fits:
-            parts.append(part)
+    parts = [_named_short(key, value) for key, value in args.items()]
+    room, whole = _PREVIEW - len(_LEFT_OUT), set[int]()
+    for n, part in enumerate(parts):
+        to_spare = len(_LEFT_OUT) if len(whole) + 1 == len(parts) else 0
+        if len(part) <= room + to_spare:
+            whole.add(n)
             room -= len(part) + 2
-    if not parts and args:
-        key, value = next(iter(args.items()))
-        return _clipped(_named_short(key, value))
-    return ", ".join(parts)
+    shown: list[str] = []
+    for n, part in enumerate(parts):
+        if n in whole:
+            shown.append(part)
+        elif room >= _LEAST:
+            shown.append(_cut_to(part, room))
+            room -= len(shown[-1]) + 2
+    return ", ".join(shown) + (_LEFT_OUT if len(shown) < len(parts) else "")
+
+
+def _cut_to(part: str, room: int) -> str:
+    """The beginning of an argument, its quote closed where that is text."""
+    end = '…"' if part.partition("=")[2].startswith('"') else "…"
+    return f"{part[: max(room - len(end), 1)].rstrip()}{end}"
 
 
 def _named_short(key: str, value: JsonValue) -> str:
     shown = masked(key, value)
     if isinstance(shown, str):
-        shown = shown[: _PREVIEW * 2]
+        shown = _ENDS.sub("⏎", shown[: _PREVIEW * 2])
     compact = dumps(shown, ensure_ascii=False, separators=(",", ":"))
     return visible(f"{key}={compact[: _PREVIEW * 2]}")
 

@@ -83,7 +83,8 @@ def waiting() -> Told:
 def test_a_waiting_run_as_html_is_folded_to_one_line():
     assert picture(waiting().crumbs).html == (
         "<details><summary><strong>publisher</strong> waits for a person: "
-        '<code>publish</code> title="Rye for beginners". '
+        '<code>publish</code> title="Rye for beginners", '
+        'body="# Rye for beginners⏎line 0⏎line 1⏎line 2⏎l…". '
         "Answer with <code>%bread pending</code></summary>\n"
         "<p>anthropic:claude-opus-4-8 · 2 turns · 1 call done · $0.0040</p>\n"
         "<p>The post is ready. I will publish it to the blog now.</p>\n"
@@ -96,13 +97,15 @@ def test_a_waiting_run_as_html_is_folded_to_one_line():
 def test_a_waiting_run_as_plain_text_and_markdown_is_the_same_unfolded():
     pictured = picture(waiting().crumbs)
     assert pictured.plain == (
-        'publisher waits for a person: publish title="Rye for beginners". '
+        'publisher waits for a person: publish title="Rye for beginners", '
+        'body="# Rye for beginners⏎line 0⏎line 1⏎line 2⏎l…". '
         "Answer with %bread pending\n"
         "anthropic:claude-opus-4-8 · 2 turns · 1 call done · $0.0040\n"
         "The post is ready. I will publish it to the blog now."
     )
     assert pictured.markdown == (
-        '**publisher** waits for a person: `publish` title="Rye for beginners". '
+        '**publisher** waits for a person: `publish` title="Rye for beginners", '
+        'body="# Rye for beginners⏎line 0⏎line 1⏎line 2⏎l…". '
         "Answer with `%bread pending`\n"
         "\n"
         "anthropic:claude-opus-4-8 · 2 turns · 1 call done · $0.0040\n"

@@ -79,10 +79,23 @@ def test_a_preview_holds_whole_arguments_up_to_80_characters():
     assert preview({"frame": "sales", "columns": ["flour", "water"]}) == (
         'frame="sales", columns=["flour","water"]'
     )
-    assert preview({"title": "Rye", "body": "# Rye\nline"}) == 'title="Rye"'
+    assert preview({"title": "Rye", "body": "# Rye\r\n\nline"}) == (
+        'title="Rye", body="# Rye⏎⏎line"'
+    )
     assert preview({}) == ""
     long = preview({"body": "x" * 500})
-    assert (len(long), long[:8], long[-1]) == (80, 'body="xx', "…")
+    assert (len(long), long[:8], long[-2:]) == (77, 'body="xx', '…"')
+
+
+def test_a_preview_never_leaves_an_argument_out_in_silence():
+    spread = preview({"content": "y\n" * 300, "path": "a.txt", "mode": "w"})
+    assert spread.startswith('content="y⏎y⏎')
+    assert spread.endswith('…", path="a.txt", mode="w"')
+    assert len(spread) <= 80
+    many = preview({f"k{n}": "v" * 12 for n in range(12)})
+    assert many.count("k") == 4
+    assert many.endswith('", …')
+    assert len(preview({"n": list(range(100))})) <= 80
 
 
 def test_a_long_value_on_one_line_says_how_much_there_is():

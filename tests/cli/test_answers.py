@@ -114,6 +114,35 @@ def test_a_decision_with_a_typo_leaves_the_call_waiting(project: Project):
     assert project.bread("resume", "publisher-1", "--approve").code == 0
 
 
+def test_an_argument_of_several_lines_is_in_every_line_about_its_call(
+    project: Project,
+):
+    args = '{title: Rye, token: "", body: "# Rye\\nis patient"}'
+    project.write({"publish.yaml": f"- calls: [{{name: tool_note, args: {args}}}]"})
+    tool = """
+        from bread_nb import tool
+
+        @tool
+        def note(title: str, token: str, body: str) -> str:
+            "Note something down."
+            return title
+    """
+    agent = """
+        from bread_nb import Agent, Permissions
+
+        agent = Agent(model="scripted:publish.yaml",
+                      permissions=Permissions(ask=["tool:note"]))
+    """
+    project.agent("clerk", agent, tools__note=tool)
+    shown = 'title="Rye", token="", body="# Rye⏎is patient"'
+    waits = project.bread("run", "clerk", "Go.")
+    assert waits.err.splitlines()[0] == (f"clerk-1.a waits for a person: note  {shown}")
+    assert f"note {shown}. Answer with" in project.bread("show", "clerk-1").out
+    approved = project.bread("resume", "clerk-1", "--approve")
+    assert approved.err.splitlines()[0] == f"Approving clerk-1.a: note  {shown}"
+    assert f"note  {shown}" in project.bread("show", "clerk-1").out
+
+
 def test_a_refusal_tells_the_agent_why(waiting: Project):
     said = waiting.bread("resume", "publisher-1", "--deny", "too long")
     assert (said.code, said.out) == (0, "It is out.\n")
