@@ -8,36 +8,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from bread_nb.base.later import Later
-from bread_nb.base.redact import Redactor
-from bread_nb.crumbs import Crumb, HumanRequired, from_wire
-from bread_nb.errors import BreadError
+from bread_nb.crumbs import HumanRequired
+from bread_nb.project.archive import Archive
 from bread_nb.project.config import BreadConfig, find_project, load_config
-from bread_nb.project.equipment import equip
 from bread_nb.project.loader import AgentFolder
 from bread_nb.project.roster import Roster
-from bread_nb.providers.deck import Deck
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.attachments import FileSource
-from bread_nb.runtime.listeners import Event, Listeners, Sink
 from bread_nb.runtime.live import too_many
-from bread_nb.runtime.outcome import Outcome, PendingCall
+from bread_nb.runtime.outcome import Outcome
 from bread_nb.runtime.run import Here, Home, Live, Run, Work
-from bread_nb.runtime.sessions import Sessions
-from bread_nb.stores.blobs import BlobStore
-from bread_nb.stores.records import Definition, RunRow, crumb_log
+from bread_nb.stores.records import RunRow
 from bread_nb.stores.store import Store
 
 if TYPE_CHECKING:
     from bread_nb.evals.case import Suite
     from bread_nb.evals.report import Report
-    from bread_nb.project.costs import By, Costs
     from bread_nb.project.doctor import Finding
     from bread_nb.runtime import engine
 else:
@@ -46,7 +38,7 @@ else:
 __all__ = ["Bread"]
 
 
-class Bread:
+class Bread(Archive):
     """Runs agents, keeps what they do, takes answers.
 
     Args:
@@ -62,7 +54,6 @@ class Bread:
 
     shared: ClassVar[Callable[[Path | None], Bread | None] | None] = None
     common_home: ClassVar[Home | None] = None
-    common_deck: ClassVar[Deck | None] = None
 
     def __init__(
         self,
@@ -73,16 +64,13 @@ class Bread:
         store: Store | str | None = None,
         home: Home | None = None,
     ) -> None:
-        self.config = config or BreadConfig()
-        self.root = root or Path.cwd()
-        folder = AgentFolder(self.root, self.config.entrypoints) if root else None
-        self._roster = Roster(agents or {}, folder)
-        self._listeners = Listeners(self.config.crumb_filter)
+        settings = config or BreadConfig()
+        folder = AgentFolder(root, settings.entrypoints) if root else None
+        super().__init__(
+            settings, root or Path.cwd(), Roster(agents or {}, folder), store=store
+        )
         self._home = home or Bread.common_home or Here()
         self._lives: dict[Live, None] = {}
-        self._kit = equip(
-            self.config, self.root, self._listeners, store, deck=Bread.common_deck
-        )
 
     @classmethod
     def load(cls, start: Path | str | None = None, *, strict: bool = False) -> Bread:
@@ -112,72 +100,6 @@ class Bread:
         here = start or Path.cwd()
         root = find_project(here) or here
         return cls(config=load_config(root), root=root, home=home)
-
-    @cached_property
-    def _desk(self) -> engine.Desk:
-        return engine.Desk(self._kit, self._roster.of_run)
-
-    @property
-    def store(self) -> Store:
-        """Where everything is kept."""
-        return self._kit.store
-
-    @property
-    def blob_store(self) -> BlobStore | None:
-        """Where files are kept."""
-        return self._kit.blob_store
-
-    @property
-    def redactor(self) -> Redactor:
-        """What takes secrets out of anything that is kept or shown."""
-        return self._kit.redactor
-
-    @property
-    def sessions(self) -> Sessions:
-        """The conversations."""
-        return Sessions(self._kit.store)
-
-    def look_up_names(self, names: engine.Names) -> None:
-        """Where the names of a run's `ctx` are looked up when it goes on."""
-        self._desk.names = names
-
-    def look_up_agents(self, find: Callable[[str], Agent | None]) -> None:
-        """Where the agent of a stored run is looked up that no folder has."""
-        self._roster.elsewhere = find
-
-    def agent_ids(self) -> list[str]:
-        """The ids of all agents, broken ones included."""
-        return self._roster.ids()
-
-    def agent(self, agent_id: str) -> Agent:
-        """An agent as it is now.
-
-        Raises:
-            BreadError: `AGENT_NOT_FOUND` or `AGENT_BROKEN`.
-        """
-        return self._roster.find(agent_id).agent
-
-    def definition(self, agent_id: str) -> Definition | None:
-        """The files of an agent's folder as they are now; None for one without.
-
-        Raises:
-            BreadError: `AGENT_NOT_FOUND` or `AGENT_BROKEN`.
-        """
-        return self._roster.find(agent_id).definition
-
-    def broken(self) -> dict[str, BreadError]:
-        """What is wrong with the agents that cannot be run, by id."""
-        return self._roster.broken()
-
-    def reload(self) -> None:
-        """Forget all loaded code; the next run reads it again."""
-        if self._roster.folder is not None:
-            self._roster.folder.reload()
-
-    def changed(self, agent_id: str) -> list[str]:
-        """The files of an agent that changed at its last loading."""
-        folder = self._roster.folder
-        return folder.changed(agent_id) if folder else []
 
     def run(
         self,
@@ -259,14 +181,6 @@ class Bread:
             live, lambda: self._desk.answer(checkpoint, answer, live, ctx), ctx
         )
 
-    async def pending(self) -> list[PendingCall]:
-        """The calls that wait for a person, oldest first."""
-        return await self._desk.pending()
-
-    async def interrupted(self) -> list[RunRow]:
-        """The runs whose process ended while they worked, oldest first."""
-        return await self._desk.broken_off(None)
-
     async def recover(self, run: str | None = None, *, ctx: object = None) -> list[Run]:
         """Take up interrupted runs where they broke off; each is a `Run` under way.
 
@@ -296,41 +210,6 @@ class Bread:
     def at_work(self, run_id: str) -> list[Live]:
         """The work that is under way on a run here, the earliest first."""
         return [live for live in tuple(self._lives) if live.run_id == run_id]
-
-    async def runs(self, *, limit: int | None = 20) -> list[RunRow]:
-        """The newest runs, newest first."""
-        return await self.store.query(RunRow, newest_first=True, limit=limit)
-
-    async def costs(self, by: By = "run", *, days: int | None = None) -> list[Costs]:
-        """What was spent, by run, family, session, agent, model or day; of `days`."""
-        return await import_module("bread_nb.project.costs").of(self.store, by, days)
-
-    async def find_run(self, name: str) -> RunRow:
-        """A run by its handle, id, a unique beginning of the id, or `last`.
-
-        Raises:
-            BreadError: `RUN_NOT_FOUND`.
-        """
-        return await engine.find_run(self.store, name)
-
-    async def crumbs(self, run: str) -> list[Crumb]:
-        """The crumbs of a run as they are kept: deltas joined, numbered from 1."""
-        row = await engine.find_run(self.store, run)
-        entries = await self.store.read(crumb_log(row.id))
-        found = (from_wire(e.value) for e in entries if isinstance(e.value, dict))
-        return [replace(c, seq=e.seq) for c, e in zip(found, entries, strict=True)]
-
-    def on(self, event: Event, fn: Callable[..., object]) -> Callable[[], None]:
-        """Call `fn(crumb)` at each crumb or question, `fn(error, source)` at a fault.
-
-        Returns:
-            A function that takes the listener away again.
-        """
-        return self._listeners.add(event, fn)
-
-    def add_sink(self, sink: Sink) -> Callable[[], None]:
-        """Send every crumb to a sink; the result takes it away again."""
-        return self._listeners.add_sink(sink)
 
     async def eval(
         self,
