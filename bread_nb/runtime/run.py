@@ -12,12 +12,14 @@ import concurrent.futures
 from collections.abc import AsyncIterator, Callable, Generator
 from typing import Any, ClassVar, Protocol
 
-from bread_nb.crumbs import Crumb
+from bread_nb.crumbs import Crumb, ModelUsed, RunStart
 from bread_nb.errors import BreadError, TimeoutError
 from bread_nb.runtime.live import Live, Work, follow, running
 from bread_nb.runtime.outcome import Outcome, Suspended
 
 __all__ = ["Here", "Home", "Live", "Run", "Work"]
+
+_DOLLARS = (None, "USD")
 
 
 class Home(Protocol):
@@ -109,8 +111,18 @@ class Run:
 
     @property
     def cost(self) -> float | None:
-        """What the run cost, or None while that is not known."""
-        return self.outcome.cost if self.outcome else None
+        """What is known of the cost so far, in US dollars; None when nothing is.
+
+        A run that goes on from an answer knows it again when it has ended.
+        """
+        if self.outcome is not None:
+            return self.outcome.cost
+        crumbs = self.crumbs
+        if not crumbs or not isinstance(crumbs[0], RunStart):
+            return None
+        used = [crumb for crumb in crumbs if isinstance(crumb, ModelUsed)]
+        known = [c.cost for c in used if c.cost is not None and c.currency in _DOLLARS]
+        return round(sum(known), 12) if known else None
 
     @property
     def status(self) -> str:

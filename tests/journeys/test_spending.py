@@ -211,9 +211,11 @@ async def test_a_failed_run_keeps_its_cost(make_bread: MakeBread):
     wrong = ProviderError("No.", code="MODEL_REFUSED", status=400)
     model = Paid(asks("tool_weigh"), [ONE, TextChunk("Hel"), wrong])
     bread = make_bread({"baker": Agent(model=model, tools=[weigh])})
-    await fault(bread, bread.run("baker", "go"))
+    run = bread.run("baker", "go")
+    await fault(bread, run)
     [costs] = await bread.costs("run")
     assert (costs.cost, costs.unpriced_calls, costs.calls) == (0.006, 1, 2)
+    assert run.cost == 0.006
 
 
 async def test_a_cancelled_run_keeps_what_was_reported(make_bread: MakeBread):
