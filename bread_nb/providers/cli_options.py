@@ -9,17 +9,31 @@ from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from bread_nb.errors import BreadError
-from bread_nb.providers.cli_session import Limits
 from bread_nb.providers.command import environment, secrets_of
 from bread_nb.providers.envelope import claude_json
 from bread_nb.providers.one_shot import OneShot, Parse
 
-__all__ = ["CliOptions", "ToolProtocol", "missing_flags"]
+__all__ = ["CliOptions", "Limits", "ToolProtocol", "missing_flags"]
 
 ToolProtocol: TypeAlias = Literal["claude", "claude-mcp"]
 
 _SYSTEM = "--system-prompt"
 _DAY = 86_400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The bounds of a session; infinity is none.
+
+    Args:
+        turns: Messages of the model.
+        seconds: The whole session.
+        call_seconds: One call, from the program's question to its answer.
+    """
+
+    turns: float
+    seconds: float
+    call_seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,11 +14,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from bread_nb.base.wire import dumps
 from bread_nb.messages import ToolResult, Usage
+from bread_nb.providers.cli_options import Limits
 from bread_nb.providers.command import Running, failed, plain
 from bread_nb.providers.encoding import result_words
 from bread_nb.providers.envelope import (
@@ -45,37 +46,28 @@ from bread_nb.providers.naming import CallIds
 from bread_nb.providers.session_calls import SessionCalls, Use
 from bread_nb.providers.tool_bridge import SERVER, ToolBridge, own_name
 
-__all__ = ["CliSession", "Limits"]
+__all__ = ["CliSession"]
 
 _SETTLE_SECONDS = 0.05
 _EXIT_SECONDS = 1.0
 _SYNTHETIC = "<synthetic>"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """The bounds of a session; infinity is none.
-
-    Args:
-        turns: Messages of the model.
-        seconds: The whole session.
-        call_seconds: One call, from the program's question to its answer.
-    """
-
-    turns: float
-    seconds: float
-    call_seconds: float
-
-
 @dataclass(slots=True)
 class _Message:
-    """A message of the model as far as it has come."""
+    """A message of the model as far as it has come.
+
+    One that comes `in_pieces` has said its words already when its blocks come; it is
+    `whole` when the program says so.
+    """
 
     id: str
     model: str | None
     usage: Usage | None = None
     reported: bool = False
     spoke: bool = False
+    in_pieces: bool = False
+    whole: bool = False
     uses: list[Use] = field(default_factory=list[Use])
 
 
@@ -211,6 +203,8 @@ class CliSession:
 
     async def _settled(self) -> bool:
         """Whether no more of the message comes; the program waits for its calls."""
+        if self._message is not None and self._message.whole:
+            return True
         loop = asyncio.get_running_loop()
         before = self._running.written
         await self._wait(min(loop.time() + _SETTLE_SECONDS, self._until))
@@ -224,6 +218,8 @@ class CliSession:
                 self._begin(event)
             case "assistant":
                 yield from self._said(fields(event.get("message")))
+            case "stream_event":
+                yield from self._streamed(fields(event.get("event")))
             case "user":
                 self._calls.refuse(_blocks(fields(event.get("message")).get("content")))
             case "result":
@@ -240,6 +236,7 @@ class CliSession:
             self._stop("session:broken_bridge")
 
     def _said(self, told: dict[str, Any]) -> Iterator[Delta]:
+        """A message, or one more event of the same."""
         if told.get("model") == _SYNTHETIC:
             return
         message = self._message
@@ -258,8 +255,35 @@ class CliSession:
         for block in map(fields, _blocks(told.get("content"))):
             yield from self._block(block, message)
 
+    def _streamed(self, event: dict[str, Any]) -> Iterator[Delta]:
+        """A piece of a message, where the program tells of pieces too."""
+        if event.get("type") == "message_start":
+            yield from self._said({**fields(event.get("message")), "content": []})
+        message, piece = self._message, fields(event.get("delta"))
+        if message is None or self._ended is not None:
+            return
+        match event.get("type"):
+            case "message_start":
+                message.in_pieces = True
+            case "content_block_delta":
+                if text := piece.get("text"):
+                    message.spoke = True
+                    yield TextChunk(str(text))
+                elif thought := piece.get("thinking"):
+                    yield ReasoningChunk(str(thought))
+            case "message_delta":
+                told = claude_usage(event.get("usage"))
+                if told is not None:
+                    message.usage = replace(message.usage or told, output=told.output)
+            case "message_stop":
+                message.whole = True
+            case _:
+                pass
+
     def _block(self, block: dict[str, Any], message: _Message) -> Iterator[Delta]:
         match block.get("type"):
+            case "text" | "thinking" if message.in_pieces:
+                pass
             case "text" if block.get("text"):
                 message.spoke = True
                 yield TextChunk(str(block["text"]))

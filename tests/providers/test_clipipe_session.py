@@ -335,3 +335,24 @@ async def test_wrappers_leave_a_session_as_it_is(fake: Make):
         outcome = await finished(bread, bread.run("baker", "Go"))
     assert (outcome.text, outcome.cost) == ("It is 3.", 0.25)
     assert len(command.starts) == 1
+
+
+async def test_words_stream_where_the_program_tells_of_pieces(fake: Make):
+    command = fake(
+        [
+            START,
+            turn("Let me see.", *sums((1, 2)), pieces=40, thought="Hm."),
+            turn("It is three.", pieces=60),
+            END,
+        ]
+    )
+    async with baker(command) as bread:
+        run = bread.run("baker", "Go")
+        outcome = await finished(bread, run)
+        crumbs = [crumb async for crumb in run]
+    assert outcome.text.strip() == "It is three."
+    words = "".join(c["delta"] for c in only(crumbs, "text:delta"))
+    assert words == "Let me see. It is three. "
+    assert "".join(c["delta"] for c in only(crumbs, "reasoning:delta")) == "Hm.Hm."
+    told = [c["usage"]["output"] for c in only(crumbs, "model:usage")]
+    assert told == [40, 60, 800]
