@@ -6,24 +6,21 @@ its figure.
 
 from __future__ import annotations
 
-import asyncio
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
 from benchmarks import hand_loop, ours
+from benchmarks.measures import One, at_once, cpu_ms, half, read
 from bread_nb import Bread
 from bread_nb.messages import Text, assistant, to_json, user
 from bread_nb.stores.records import Session, message_log
 from bread_nb.stores.store import Append, Entry, Put
-
-One = Callable[[], Awaitable[float]]
-Words = Callable[[], AsyncIterator[str]]
 
 
 @dataclass(frozen=True)
@@ -48,26 +45,6 @@ class Sitting:
 
 
 Contestant = Callable[[Sitting], AbstractAsyncContextManager[One]]
-
-
-def cpu_ms(work: Callable[[], Awaitable[object]], times: int) -> One:
-    """CPU milliseconds of one time, from so many in a row."""
-
-    async def one() -> float:
-        since = time.process_time()
-        for _ in range(times):
-            await work()
-        return (time.process_time() - since) * 1000 / times
-
-    return one
-
-
-async def read(words: AsyncIterator[str]) -> float:
-    """Read a stream to its end; CPU seconds since its first word."""
-    since = 0.0
-    async for _ in words:
-        since = since or time.process_time()
-    return time.process_time() - since
 
 
 def our_runs(provider: str, play: str, times: int) -> Contestant:
@@ -151,27 +128,6 @@ def hand_deltas(transport: type[hand_loop.Transport], number: int) -> Contestant
     return up
 
 
-def half(
-    suspend: Callable[[], Awaitable[object]],
-    resume: Callable[..., Awaitable[object]],
-    which: str,
-) -> One:
-    """CPU milliseconds up to the question, or from the answer on."""
-
-    async def one() -> float:
-        spent = {"suspend": 0.0, "resume": 0.0}
-        for _ in range(25):
-            since = time.process_time()
-            asked = await suspend()
-            middle = time.process_time()
-            await resume(asked)
-            spent["suspend"] += middle - since
-            spent["resume"] += time.process_time() - middle
-        return spent[which] * 1000 / 25
-
-    return one
-
-
 def our_waits(provider: str, which: str) -> Contestant:
     @asynccontextmanager
     async def up(sitting: Sitting) -> AsyncIterator[One]:
@@ -234,15 +190,6 @@ async def hand_history(sitting: Sitting) -> AsyncIterator[One]:
         yield cpu_ms(run, 20)
 
 
-async def at_once(work: Callable[[], Awaitable[object]], number: int) -> float:
-    """Wall seconds of doing something so many times at once."""
-    since = time.perf_counter()
-    async with asyncio.TaskGroup() as group:
-        for _ in range(number):
-            group.create_task(work())  # type: ignore[arg-type]
-    return time.perf_counter() - since
-
-
 def our_many(provider: str, number: int) -> Contestant:
     @asynccontextmanager
     async def up(sitting: Sitting) -> AsyncIterator[One]:
@@ -284,9 +231,9 @@ async def our_store(sitting: Sitting) -> AsyncIterator[One]:
     yield one
 
 
-def told(*args: str) -> str:
+def told(*args: str, python: str = sys.executable) -> str:
     """What a new Python prints."""
-    command = [sys.executable, *args]
+    command = [python, *args]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
@@ -306,13 +253,16 @@ bread = Bread(agents={"asker": agent})
 """
 
 
-def new_process(lines: str, *, cpu: bool = True) -> Contestant:
+def new_process(
+    lines: str, *, cpu: bool = True, python: str = sys.executable
+) -> Contestant:
     """Milliseconds, of CPU or by the clock, that lines take in a new process."""
 
     @asynccontextmanager
     async def up(_: Sitting) -> AsyncIterator[One]:
         async def one() -> float:
-            wall_ms, spent_ms = told("-c", IMPORTING.format(lines=lines)).split()
+            program = IMPORTING.format(lines=lines)
+            wall_ms, spent_ms = told("-c", program, python=python).split()
             return float(spent_ms if cpu else wall_ms)
 
         yield one

@@ -1,6 +1,6 @@
 """Measure scenarios and print them beside the hand loop and the goals.
 
-    python -m benchmarks.run [SCENARIO …] [--repeat N] [--keep FILE] [--list]
+    python -m benchmarks.run [SCENARIO …] [--peers] [--repeat N] [--keep] [--list]
 
 CPU is that of this process with all its threads; the fake server has one of its own.
 Each figure is the median of several rounds, in which all contestants take turns. Goals
@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks import fake_server
-from benchmarks.contestants import Sitting, hand_runs
+from benchmarks.contestants import Contestant, Sitting, hand_runs
 from benchmarks.hand_loop import OnAiohttp
+from benchmarks.peer_home import PEERS, PeerFailed, made_ready, peer
 from benchmarks.scenarios import AIOHTTP, HTTPX2, SCENARIOS, Scenario
 
 OURS = ("chat", "messages")
@@ -41,6 +42,7 @@ class Row:
     scenario: Scenario
     medians: dict[str, float]
     pace: float
+    skipped: dict[str, str]
 
     @property
     def goal(self) -> float | None:
@@ -65,10 +67,17 @@ class Row:
         return self.worst / hand if hand else None
 
 
-async def measure(scenario: Scenario, sitting: Sitting, rounds: int | None) -> Row:
+async def measure(
+    scenario: Scenario,
+    sitting: Sitting,
+    rounds: int | None,
+    peers: dict[str, Contestant],
+) -> Row:
     """The median figure of each contestant; the yardstick takes its turn with them."""
-    contestants = {**scenario.contestants, YARDSTICK: hand_runs(OnAiohttp, PLAY, 1)}
+    yardstick = {YARDSTICK: hand_runs(OnAiohttp, PLAY, 1)}
+    contestants = {**scenario.contestants, **peers, **yardstick}
     figures: dict[str, list[float]] = {name: [] for name in contestants}
+    skipped: dict[str, str] = {}
     async with AsyncExitStack() as stack:
         ones = {
             name: await stack.enter_async_context(contestant(sitting))
@@ -76,20 +85,28 @@ async def measure(scenario: Scenario, sitting: Sitting, rounds: int | None) -> R
         }
         first = -WARM_UPS if scenario.rounds > 1 else 0
         for number in range(first, rounds or scenario.rounds):
-            for name, one in ones.items():
-                figure = await one()
+            for name, one in list(ones.items()):
+                try:
+                    figure = await one()
+                except PeerFailed as failed:
+                    skipped[name] = str(failed)
+                    del ones[name], figures[name]
+                    continue
                 if number >= 0:
                     figures[name].append(figure)
     medians = {name: statistics.median(found) for name, found in figures.items()}
-    return Row(scenario, medians, pace=medians.pop(YARDSTICK) / THEN)
+    return Row(scenario, medians, medians.pop(YARDSTICK) / THEN, skipped)
 
 
-async def sit(names: list[str], rounds: int | None) -> dict[str, Row]:
+async def sit(names: list[str], rounds: int | None, peers: list[str]) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     with fake_server.running() as url, tempfile.TemporaryDirectory() as folder:
         sitting = Sitting(url, Path(folder))
         for name in names:
-            rows[name] = await measure(SCENARIOS[name], sitting, rounds)
+            with_us = {
+                each: peer(each, name) for each in peers if PEERS[each].does(name)
+            }
+            rows[name] = await measure(SCENARIOS[name], sitting, rounds, with_us)
             show(name, rows[name])
     return rows
 
@@ -111,8 +128,12 @@ def show(name: str, row: Row) -> None:
         f"{row.pace:>7.2f}{figure(row.goal):>7}  {met}",
         flush=True,
     )
-    for peer in row.medians.keys() - set(COLUMNS):
-        print(f"{peer:>51}{figure(row.medians[peer]):>14}")
+    for other, took in row.medians.items():
+        if other not in COLUMNS:
+            ours = f"we take {row.worst / took:.2f} of it"
+            print(f"{other:>51}{figure(took):>14}  {ours}", flush=True)
+    for other, why in row.skipped.items():
+        print(f"{other:>51}{'-':>14}  {why}", flush=True)
 
 
 def figure(value: float | None) -> str:
@@ -131,17 +152,39 @@ def kept(rows: dict[str, Row]) -> dict[str, object]:
                 "goal": row.scenario.goal,
                 "goal here": None if row.goal is None else round(row.goal, 4),
                 "met": row.met,
+                **({"skipped": row.skipped} if row.skipped else {}),
             }
             for name, row in rows.items()
         },
     }
 
 
+def ready_peers() -> list[str]:
+    """The peers that can be measured here; says why another one cannot."""
+    ready: list[str] = []
+    for name in PEERS:
+        why = made_ready(name)
+        if why is None:
+            ready.append(name)
+        else:
+            print(f"{name} is left out: {why}", flush=True)
+    return ready
+
+
+def keep(rows: dict[str, Row]) -> Path:
+    """Write the figures into a file of today."""
+    place = Path(__file__).parent / "results" / f"{datetime.date.today()}.json"
+    place.parent.mkdir(exist_ok=True)
+    place.write_text(json.dumps(kept(rows), indent=1) + "\n")
+    return place
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure bread_nb and the hand loop.")
     parser.add_argument("scenario", nargs="*", help="which ones; all by default")
     parser.add_argument("--repeat", type=int, help="rounds for each contestant")
-    parser.add_argument("--keep", type=Path, help="write the figures here, as JSON")
+    parser.add_argument("--peers", action="store_true", help="measure others too")
+    parser.add_argument("--keep", action="store_true", help="write benchmarks/results/")
     parser.add_argument("--list", action="store_true", help="name the scenarios")
     asked = parser.parse_args()
     if asked.list:
@@ -151,14 +194,16 @@ def main() -> None:
     unknown = [name for name in asked.scenario if name not in SCENARIOS]
     if unknown:
         sys.exit(f"There is no scenario {unknown[0]!r}; --list names them.")
+    peers = ready_peers() if asked.peers else []
     show_head()
-    rows = asyncio.run(sit(asked.scenario or list(SCENARIOS), asked.repeat))
+    names = asked.scenario or list(SCENARIOS)
+    rows = asyncio.run(sit(names, asked.repeat, peers))
     print("\nratio: our worse dialect by the hand loop on httpx2.")
     print(
         "pace: the yardstick by what it took when the goals were set; goals times pace."
     )
     if asked.keep:
-        asked.keep.write_text(json.dumps(kept(rows), indent=1) + "\n")
+        print(f"kept in {keep(rows)}")
 
 
 if __name__ == "__main__":
