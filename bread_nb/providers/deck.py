@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import JsonValue
 
+from bread_nb.base.ids import now_ms
 from bread_nb.errors import BreadError
 from bread_nb.providers.asked import key_of
 from bread_nb.providers.consents import Consent, Question, consent_of
@@ -33,6 +35,8 @@ from bread_nb.providers.tape import Recording
 __all__ = ["Deck", "cassette_path", "recording_of"]
 
 Json = dict[str, JsonValue]
+
+_SETTLED_MS = 100
 
 
 class Deck:
@@ -55,10 +59,14 @@ class Deck:
     ) -> None:
         self.chosen: Mode | None = None
         self.named: str | None = None
+        self._into: str | None = None
+        self._added: list[Path] = []
         self._anew = anew
         self._notebook = notebook
         self._gate = threading.Lock()
         self._shelves: dict[Path, Shelf] = {}
+        self._listed: list[Path] = []
+        self._listed_at: tuple[str, int] | None = None
         self._asked: Counter[tuple[Path | None, str]] = Counter()
         self._begun: set[Path | tuple[Path, str]] = set()
         self._questions: dict[str, Question] = {}
@@ -139,8 +147,16 @@ class Deck:
         return [each for each in found if each[0] == own] or found
 
     def _all(self, path: Path | None) -> list[Shelf]:
-        paths = cassettes(Path.cwd()) if path is None else [path]
+        if path is None:
+            paths = list(dict.fromkeys([*self._cassettes(), *self._added]))
+        else:
+            paths = [path]
         return [self._shelves.setdefault(p, Shelf(p)) for p in paths]
+
+    def add(self, path: Path) -> None:
+        """Look into this cassette too, wherever it lies."""
+        if path not in self._added:
+            self._added.append(path)
 
     def recordings(self, path: Path | None = None) -> list[Recording]:
         """All recorded calls of models, in the order of files and lines."""
@@ -152,8 +168,23 @@ class Deck:
         ]
 
     def has_recordings(self) -> bool:
-        """Whether there is a cassette in the working directory."""
-        return bool(cassettes(Path.cwd()))
+        """Whether there is a cassette in the working directory, or one that was added."""
+        return bool(self._cassettes()) or any(path.is_file() for path in self._added)
+
+    def _cassettes(self) -> list[Path]:
+        """The cassettes of the working directory, listed anew when it has changed.
+
+        One that changed a moment ago may change again without looking any younger.
+        """
+        folder = os.getcwd()
+        try:
+            changed = os.stat(folder).st_mtime_ns // 1_000_000
+        except OSError:
+            return []
+        stamp = folder, changed
+        if stamp != self._listed_at or now_ms() - changed < _SETTLED_MS:
+            self._listed, self._listed_at = cassettes(Path(folder)), stamp
+        return self._listed
 
     def miss(self, asked: Json, path: Path | None = None) -> BreadError:
         """The error for a request that has no recording."""
@@ -219,8 +250,31 @@ class Deck:
 
     def own(self) -> str | None:
         """The file name of this notebook's cassette, where it is known."""
-        name = self.named or os.environ.get("BREAD_CASSETTE") or self._notebook()
+        name = self._name()
         return cassette_path(name).name if name else None
+
+    def _name(self) -> str | None:
+        said = self.named or os.environ.get("BREAD_CASSETTE") or self._notebook()
+        return said or self._into
+
+    @contextmanager
+    def recording_into(self, path: Path) -> Generator[None]:
+        """Record into this cassette, where nothing else says a name."""
+        before, self._into = self._into, str(path)
+        try:
+            yield
+        finally:
+            self._into = before
+
+    def forget_older(self, path: Path) -> None:
+        """Take out what was recorded before this process recorded it all anew."""
+        with self._gate:
+            if path.exists():
+                rewrite(path, lambda lines: self._fresh(path, lines))
+
+    def _fresh(self, path: Path, lines: Sequence[Line]) -> list[str]:
+        mine = (line for line in lines if (path, line.value.get("key")) in self._begun)
+        return [line.text for line in mine]
 
     def target(self) -> Path:
         """The cassette that is recorded into.
@@ -228,8 +282,7 @@ class Deck:
         Raises:
             BreadError: `CASSETTE_UNNAMED` when nobody has said a name.
         """
-        name = self.named or os.environ.get("BREAD_CASSETTE") or self._notebook()
-        if name:
+        if name := self._name():
             return Path.cwd() / cassette_path(name)
         raise BreadError(
             "There is no name for the recording.",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, cast, get_args
 
 from bread_nb.errors import BreadError, closest
@@ -43,12 +44,18 @@ def decide(environ: Mapping[str, str] | None = None) -> Mode:
         BreadError: `INVALID_MODE`, or `RECORD_REFUSED` in CI.
     """
     env = os.environ if environ is None else environ
-    said = env.get("BREAD_MODE", "").strip().lower()
-    if said:
-        return mode_named(said, "BREAD_MODE", env)
-    if in_ci(env):
+    said, ci = env.get("BREAD_MODE", ""), env.get("CI", "")
+    return _decided(said, ci, bool(not said and env.get("PYTEST_CURRENT_TEST")))
+
+
+@cache
+def _decided(said: str, ci: str, in_pytest: bool) -> Mode:
+    """The mode, made once for what the environment says: it is asked at each call."""
+    if said.strip():
+        return mode_named(said.strip().lower(), "BREAD_MODE", {"CI": ci})
+    if in_ci({"CI": ci}):
         return Mode(name="replay", said_by="CI", implied=True)
-    if env.get("PYTEST_CURRENT_TEST"):
+    if in_pytest:
         return Mode(name="replay", said_by="PYTEST_CURRENT_TEST", implied=True)
     return Mode()
 

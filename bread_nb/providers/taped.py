@@ -175,6 +175,8 @@ def through(
     mode = deck.mode
     if mode.name == "live" or is_script(model) or _all_taped(model):
         return model
+    if mode.name == "auto" and not deck.has_recordings():
+        return model
     if mode.implied and _unheard_of(model, deck):
         return model
     settings = _settings(model)

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -114,3 +116,20 @@ def test_a_notebook_has_its_recording_beside_it(path: Path):
     text = cassette.read_text("utf-8")
     assert text.endswith("}\n")
     assert '"model":"local:smollm2-135m"' in text
+
+
+@pytest.mark.kernel
+def test_each_notebook_is_a_strict_test_of_itself(place: Path):
+    env = environment(place)
+    del env["BREAD_MODE"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, "--nbval", "--nbval-current-env", "-c", os.devnull, "."],
+        cwd=place / "notebooks",
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
