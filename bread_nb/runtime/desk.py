@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from bread_nb.errors import BreadError
 from bread_nb.runtime.aftermath import ended_elsewhere
 from bread_nb.runtime.agent import Agent
+from bread_nb.runtime.closed import not_open
 from bread_nb.runtime.ending import end_stopped
 from bread_nb.runtime.inbox import (
     expired_questions,
@@ -26,7 +27,7 @@ from bread_nb.runtime.recovery import (
     load_drive,
     take_over,
 )
-from bread_nb.runtime.resuming import Reply, go_on, not_open, reply_to
+from bread_nb.runtime.resuming import Reply, go_on, reply_to
 from bread_nb.runtime.run import Live, Work
 from bread_nb.runtime.scope import Kit
 from bread_nb.stores.records import Checkpoint, RunRow

@@ -51,7 +51,7 @@ async def end_finished(
     """
     final, chain = output, drive.chain
     if chain.hooks:
-        worked = drive.row.worked_ms
+        worked = drive.journal.worked_ms
         final = await chain.after(drive.context(output=output, duration_ms=worked))
     replaced = message is None or final is not output
     if replaced:
@@ -66,7 +66,7 @@ async def end_finished(
     drive.scope.stream.stage(
         RunEnd,
         output=dumped,
-        duration_ms=drive.row.worked_ms,
+        duration_ms=drive.journal.worked_ms,
         files=list(drive.row.files) or None,
     )
     await drive.journal.commit(
@@ -99,7 +99,7 @@ async def end_stopped(
     drive.scope.stream.stage(
         RunEnd,
         output=drive.row.text,
-        duration_ms=drive.row.worked_ms,
+        duration_ms=drive.journal.worked_ms,
         files=list(drive.row.files) or None,
         stop_reason=reason,
         note=note,

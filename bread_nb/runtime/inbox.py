@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from bread_nb.base.ids import now_ms
 from bread_nb.errors import BreadError
+from bread_nb.runtime.closed import ended_words, not_open
 from bread_nb.runtime.outcome import PendingCall
-from bread_nb.runtime.resuming import ended_words, not_open
 from bread_nb.stores.records import Checkpoint, RunRow
 from bread_nb.stores.store import Store
 

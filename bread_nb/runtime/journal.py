@@ -32,18 +32,31 @@ class Journal:
         scope: The run's scope.
         row: The run as it is stored, with this process as its owner.
         history: The session's messages, all of them in the store by now.
+        since: When the work began that the row does not count yet; now by default.
 
     While `ending` is set a cancellation changes nothing any more: the run ends anyway.
     """
 
-    def __init__(self, scope: Scope, row: RunRow, history: list[Message]) -> None:
+    def __init__(
+        self,
+        scope: Scope,
+        row: RunRow,
+        history: list[Message],
+        *,
+        since: float | None = None,
+    ) -> None:
         self.scope = scope
         self.row = row
         self.history = history
         self._stored = len(history)
-        self._since = monotonic()
+        self._since = monotonic() if since is None else since
         self.ending = False
         self._due: dict[str, JsonValue] = {}
+
+    @property
+    def worked_ms(self) -> int:
+        """The time worked on the run up to now; waiting for a person is no work."""
+        return self.row.worked_ms + round((monotonic() - self._since) * 1000)
 
     def expect(self, **changes: JsonValue) -> None:
         """Change the row now and store the change with the next commit."""
@@ -57,10 +70,9 @@ class Journal:
             BreadError: `RUN_LOST` when another process drives the run now.
         """
         now = monotonic()
-        worked = self.row.worked_ms + round((now - self._since) * 1000)
         change: dict[str, JsonValue] = {
             "updated_at": now_ms(),
-            "worked_ms": worked,
+            "worked_ms": self.row.worked_ms + round((now - self._since) * 1000),
             **self._due,
             **changes,
         }

@@ -103,15 +103,24 @@ async def scope_of(
 
 
 async def load_drive(
-    kit: Kit, row: RunRow, agent: Agent, *, live: Live, ctx: object = None
+    kit: Kit,
+    row: RunRow,
+    agent: Agent,
+    *,
+    live: Live,
+    ctx: object = None,
+    since: float | None = None,
 ) -> Drive:
-    """A driver for a stored run, as far as the store knows it."""
+    """A driver for a stored run, as far as the store knows it.
+
+    `since` is when the work on it began here, if that was before now.
+    """
     scope = await scope_of(kit, row, agent, ctx=ctx)
     history = await kit.histories.read(kit.store, row.session_id)
     return Drive(
         agent=agent,
         scope=scope,
-        journal=Journal(scope, row, history),
+        journal=Journal(scope, row, history, since=since),
         stopping=lambda: live.stop_requested,
         model=kit.models.get(row.id) or row.override or agent.model,
         input=_input_of(row, agent),

@@ -7,12 +7,12 @@ run on; everybody else returns `Suspended`.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from pydantic import JsonValue
 
-from bread_nb.base.ids import now_ms
+from bread_nb.base.ids import monotonic, now_ms
 from bread_nb.base.wire import dumps, json_safe
 from bread_nb.crumbs import HumanResumed
 from bread_nb.errors import BreadError, Halt
@@ -27,6 +27,7 @@ from bread_nb.runtime.answers import (
     form_changed,
     read_answer,
 )
+from bread_nb.runtime.closed import not_open
 from bread_nb.runtime.deciding import mark_running
 from bread_nb.runtime.drive import Drive, row_fields
 from bread_nb.runtime.ending import (
@@ -49,23 +50,25 @@ from bread_nb.runtime.runner import drive_on
 from bread_nb.runtime.scope import Kit, Scope
 from bread_nb.runtime.steady import to_the_end
 from bread_nb.runtime.toolbox import Toolbox, assemble
+from bread_nb.runtime.turn import elapsed_ms
 from bread_nb.stores.records import Call, Checkpoint, Grant, RunRow
-from bread_nb.stores.store import Claim, Put, Step
+from bread_nb.stores.store import Add, Claim, Put, Step
 
-__all__ = ["Reply", "ended_words", "go_on", "not_open", "reply_to"]
+__all__ = ["Reply", "go_on", "reply_to"]
 
 _ENDED = ("stopped", "cancelled", "failed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """An answer on its way: to which call, of which agent, with what."""
+    """An answer on its way: to which call, of which agent, with what, since when."""
 
     checkpoint: Checkpoint
     row: RunRow
     agent: Agent
     answer: object
     ctx: object = None
+    since: float = field(default_factory=monotonic)
 
 
 async def reply_to(reply: Reply, kit: Kit, live: Live) -> Outcome:
@@ -81,7 +84,7 @@ async def reply_to(reply: Reply, kit: Kit, live: Live) -> Outcome:
     try:
         settlement = await _prepare(reply, scope)
         if settlement is None:
-            return await _still_waiting(reply.row, scope)
+            return await _still_waiting(reply, scope)
         given = _plain_answer(reply.answer)
         check_answer(reply.checkpoint, settlement.decision, given, scope)
         _, cancelled = await to_the_end(_claim(settlement, scope))
@@ -93,8 +96,7 @@ async def reply_to(reply: Reply, kit: Kit, live: Live) -> Outcome:
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             return await _end_with(error, reply, kit, live)
         if drive is None:
-            row = await kit.store.get(RunRow, reply.row.id) or reply.row
-            return await _still_waiting(row, scope)
+            return await _still_waiting(reply, scope)
         return await drive_on(drive)
     finally:
         _let_go(scope, live)
@@ -117,7 +119,14 @@ async def _driver(reply: Reply, kit: Kit, live: Live, scope: Scope) -> Drive | N
         taken = await take_over(kit, row, status="waiting", open=0)
     if taken is None:
         return None
-    return await load_drive(kit, taken, reply.agent, live=live, ctx=reply.ctx)
+    return await _drive(taken, reply, kit, live)
+
+
+async def _drive(row: RunRow, reply: Reply, kit: Kit, live: Live) -> Drive:
+    """A driver that counts the time of the call, too."""
+    return await load_drive(
+        kit, row, reply.agent, live=live, ctx=reply.ctx, since=reply.since
+    )
 
 
 async def go_on(
@@ -273,8 +282,11 @@ async def _claim(settlement: _Settlement, scope: Scope) -> None:
     )
 
 
-async def _still_waiting(row: RunRow, scope: Scope) -> Suspended:
-    await store_crumbs(scope, (), ())
+async def _still_waiting(reply: Reply, scope: Scope) -> Suspended:
+    """Leave the run to whoever settles the rest; the time of this call is kept."""
+    worked = Add(RunRow, reply.row.id, "worked_ms", elapsed_ms(reply.since))
+    await store_crumbs(scope, (), (worked,))
+    row = await scope.store.get(RunRow, reply.row.id) or reply.row
     waiting = await open_checkpoints(scope.store, row.id)
     return Suspended(
         pending=tuple(PendingCall.of(checkpoint) for checkpoint in waiting),
@@ -288,7 +300,7 @@ async def _end_with(
     """The approved call ended the run: by a halt, a hook's error or a cancel."""
     row = await kit.store.get(RunRow, reply.row.id) or reply.row
     taken = None if row.status in _ENDED else await take_over(kit, row)
-    drive = await load_drive(kit, taken or row, reply.agent, live=live, ctx=reply.ctx)
+    drive = await _drive(taken or row, reply, kit, live)
     if taken is None:
         lost = error if isinstance(error, BreadError) else None
         return await ended_elsewhere(drive, lost)
@@ -371,25 +383,4 @@ def _edit_refused(checkpoint: Checkpoint, call: Call) -> BreadError:
         code="EDIT_REFUSED",
         why=f"{call.result}",
         do=f"change it again; {checkpoint.handle} still waits",
-    )
-
-
-def ended_words(checkpoint: Checkpoint) -> str:
-    """What became of a question that is not open any more."""
-    ended = checkpoint.ended or checkpoint.status
-    return f"{checkpoint.handle} is not open any more: {ended}"
-
-
-def not_open(checkpoint_id: str, checkpoint: Checkpoint | None) -> BreadError:
-    """The error for an answer that comes too late, naming what happened."""
-    if checkpoint is None:
-        why = "no question of this store has this id."
-    else:
-        why = f"{ended_words(checkpoint)}."
-    return BreadError(
-        f"There is no open question {checkpoint_id!r}.",
-        code="CHECKPOINT_NOT_FOUND",
-        why=why,
-        do="%bread pending lists the open ones",
-        context={"checkpoint_id": checkpoint_id},
     )

@@ -1,6 +1,7 @@
 """A person's answer to a waiting call: what approves, what refuses, what is told."""
 
 import asyncio
+import threading
 
 import pytest
 from fixtures.journey import (
@@ -374,3 +375,37 @@ async def test_remember_takes_no_other_scope(make_bread: MakeBread):
         )
     assert caught.value.code == "INVALID_ANSWER"
     assert await shop.bread.pending() == [question]
+
+
+async def test_the_time_of_an_approved_call_is_worked_time(make_bread: MakeBread):
+    def bake(loaf: str) -> str:
+        """Bake a loaf, which takes its time."""
+        threading.Event().wait(0.05)
+        return loaf
+
+    asked = calls(call("tool_bake", loaf="rye"), call("tool_bake", loaf="oat"))
+    agent = Agent(
+        model=Scripted([asked, "done"]),
+        tools=[tool(bake)],
+        permissions=Permissions(ask=["tool:bake"]),
+    )
+    bread = make_bread({"baker": agent})
+    outcome = await waiting(bread, bread.run("baker", "go"))
+    first, second = outcome.pending
+    between = await waiting(bread, bread.resume(first.checkpoint_id, "yes"))
+    assert between.metrics.duration_ms >= 50
+    done = await finished(bread, bread.resume(second.checkpoint_id, "yes"))
+    assert done.metrics.duration_ms >= 100
+    *_, end = await bread.crumbs(done.run_id)
+    assert end.duration_ms >= 100
+
+
+async def test_the_time_of_the_last_answer_is_in_the_last_crumb(make_bread: MakeBread):
+    def slow(request: object) -> str:
+        threading.Event().wait(0.05)
+        return "done"
+
+    bread = make_bread({"baker": Agent(model=Scripted([slow]))})
+    done = await finished(bread, bread.run("baker", "go"))
+    *_, end = await bread.crumbs(done.run_id)
+    assert end.duration_ms >= 50
