@@ -11,10 +11,9 @@ from collections.abc import (
     Callable,
     Mapping,
 )
-from contextlib import aclosing
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import cast
 
 from pydantic import JsonValue
 
@@ -37,6 +36,8 @@ from bread_nb.providers.rates import Rates
 from bread_nb.providers.tape import Recording, read_deltas, written_deltas
 
 __all__ = ["Taped", "is_script", "through"]
+
+Stream: TypeAlias = AsyncIterator[Delta]
 
 _OUR_ID = re.compile("call_[0-9a-f]{32}")
 
@@ -108,8 +109,7 @@ class Taped(Wrapper):
         made = await make()
         if not is_script(made) and not _unheard_of(made, self.deck):
             raise self.deck.miss(asked, self.path)
-        stream = cast("AsyncGenerator[Delta]", self.inner.stream(request))
-        async with aclosing(stream) as deltas:
+        async with _closing(self.inner.stream(request)) as deltas:
             async for delta in deltas:
                 yield delta
 
@@ -128,9 +128,8 @@ class Taped(Wrapper):
         """
         said: list[Delta] = []
         ends: list[Delta] = []
-        stream = cast("AsyncGenerator[Delta]", self.inner.stream(request))
         try:
-            async with aclosing(stream) as deltas:
+            async with _closing(self.inner.stream(request)) as deltas:
                 async for delta in deltas:
                     said.append(delta)
                     if ends or isinstance(delta, Finish):
@@ -159,6 +158,19 @@ class Taped(Wrapper):
         )
         self.deck.keep(recording, self.path)
         self.deck.recorded.add(request.run_id)
+
+
+@asynccontextmanager
+async def _closing(
+    stream: AsyncIterator[Delta],
+) -> AsyncGenerator[AsyncIterator[Delta]]:
+    """A stream that is closed after the block, if it is one that can be."""
+    try:
+        yield stream
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
 
 
 def through(

@@ -300,3 +300,30 @@ async def test_no_key_and_no_credential_reaches_the_cassette(
     assert api_key[:12] not in written(path)
     assert token[:12] not in written(path)
     assert other[:12] not in written(path)
+
+
+async def test_a_stream_that_cannot_be_closed_is_recorded_too(path: Path):
+    class Plain:
+        name, free = NAME, True
+
+        def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+            return Pieces()
+
+        async def aclose(self) -> None:
+            pass
+
+    class Pieces:
+        def __init__(self) -> None:
+            self.left = says("Rye.")
+
+        def __aiter__(self) -> "Pieces":
+            return self
+
+        async def __anext__(self) -> Delta:
+            if not self.left:
+                raise StopAsyncIteration
+            return self.left.pop(0)
+
+    recorded = await streamed(Cassette(Plain(), path, mode="record"))
+    played = await streamed(Cassette(Plain(), path, mode="replay"))
+    assert recorded[0] == played[0] == TextChunk("Rye.")
