@@ -106,7 +106,7 @@ def _spent(crumb: c.ModelUsed) -> tuple[str, ...]:
     else:
         least = "at least " if crumb.partial else ""
         cost = f"{least}{money(crumb.cost, crumb.currency)} ({crumb.cost_source})"
-    return tokens, cost, "cut" if crumb.kind == "cut" else ""
+    return tokens, cost, "" if crumb.kind == "turn" else crumb.kind
 
 
 def _clock_time(ms: int) -> str:

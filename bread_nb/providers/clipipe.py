@@ -151,7 +151,7 @@ class CliPipe:
         yield Finish(None)
 
     def _enveloped(self, request: ModelRequest) -> AsyncGenerator[Delta]:
-        return self._round(request, [], ())
+        return self._round(request, [], _JSON if self._options.tool_protocol else ())
 
     async def _round(
         self, request: ModelRequest, answers: list[CliAnswer], flags: Sequence[str]

@@ -190,7 +190,10 @@ async def test_without_tools_no_probe_is_made(fake: Make):
     model = command.model(tool_protocol="claude")
     async with Bread({"baker": Agent(model=model)}) as bread:
         outcome = await finished(bread, bread.run("baker", "Hello"))
-    assert (outcome.text, len(command.starts)) == ("Hello.", 1)
+    assert outcome.text == "Hello."
+    [start] = command.starts
+    assert "--strict-mcp-config" in start["args"]
+    assert "json" in start["args"]
 
 
 async def test_a_program_of_any_kind_calls_in_json_without_a_probe(fake: Make):

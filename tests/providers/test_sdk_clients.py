@@ -354,3 +354,25 @@ def test_no_vendors_package_is_loaded_without_a_client():
         [sys.executable, "-c", script], capture_output=True, check=True, timeout=60
     )
     assert json.loads(done.stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("openai:rye", "/openai/deployments/loaf/chat/completions"),
+        ("responses:rye", "/openai/responses"),
+    ],
+)
+async def test_a_deployment_of_azure_is_in_the_path_where_azure_has_it(
+    name: str, path: str
+):
+    async with ModelServer(Reply.json({"error": {"message": "no"}}, 400)) as server:
+        client = openai.AsyncAzureOpenAI(
+            api_key=KEY,
+            azure_endpoint=server.url,
+            azure_deployment="loaf",
+            api_version="2026-06-01",
+        )
+        await play_to_fault(resolve(Model(name, client=client)))
+        await client.close()
+    assert server.seen[0].path == f"{path}?api-version=2026-06-01"
