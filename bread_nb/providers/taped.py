@@ -14,6 +14,7 @@ from collections.abc import (
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeAlias
 
 from pydantic import JsonValue
 
