@@ -21,15 +21,24 @@ from bread_nb import (
     tool,
 )
 from bread_nb.errors import BreadError, ProviderError
-from bread_nb.messages import Usage, user
+from bread_nb.messages import Native, Usage, user
 from bread_nb.providers.model import (
+    CallEnd,
+    CallFragment,
+    CallStart,
     Delta,
+    FileChunk,
     Finish,
     ModelRequest,
+    NativeBlock,
+    ReasoningChunk,
+    ReasoningEnd,
+    Restart,
     TextChunk,
     UsageReport,
 )
 from bread_nb.providers.prices import stamped
+from bread_nb.stores.blobs import MemoryBlobs
 from bread_nb.stores.in_memory import InMemoryStore
 
 NAME = "test:baker"
@@ -85,7 +94,8 @@ def write(path: Path, text: str) -> None:
 
 def bread_with(model: object, **agent: object) -> Bread:
     made = Agent(model=model, prompt=str(agent.pop("prompt", "You bake.")), **agent)
-    return Bread({"baker": made}, store=InMemoryStore())
+    config = BreadConfig(blob_store=MemoryBlobs())
+    return Bread({"baker": made}, config=config, store=InMemoryStore())
 
 
 async def streamed(model: Cassette, text: str = "Bake.") -> list[Delta]:
@@ -327,3 +337,44 @@ async def test_a_stream_that_cannot_be_closed_is_recorded_too(path: Path):
     recorded = await streamed(Cassette(Plain(), path, mode="record"))
     played = await streamed(Cassette(Plain(), path, mode="replay"))
     assert recorded[0] == played[0] == TextChunk("Rye.")
+
+
+async def test_signed_thoughts_files_and_retries_inside_come_back(path: Path):
+    signed = Native("test", "baker", {"thinking": "…", "signature": "c2lnbmVk+/=="})
+    busy = ProviderError("It is busy.", status=529, retryable=True)
+    first: list[Delta | BreadError] = [
+        TextChunk("Let me"),
+        Restart(busy, 1, 3, 0.5),
+        ReasoningChunk("I sho"),
+        ReasoningChunk("uld weigh."),
+        ReasoningEnd(signed),
+        NativeBlock(signed),
+        CallStart(0, "toolu_1", "tool_weigh"),
+        CallFragment(0, ""),
+        CallFragment(0, "{}"),
+        CallEnd(0, signed),
+        UsageReport(Usage(10, 5, cache_read=3)),
+        Finish("tool_use", NAME),
+    ]
+    second: list[Delta | BreadError] = [
+        FileChunk(b"\x89PNG\x00 made up", "image/png"),
+        *says("3 kg."),
+    ]
+
+    @tool
+    def weigh() -> str:
+        """Weigh flour."""
+        return "3 kg"
+
+    baker = Baker(first, second)
+    async with bread_with(Cassette(baker, path, mode="record"), tools=[weigh]) as bread:
+        run = bread.run("baker", "Weigh it.")
+        recorded = await finished(bread, run)
+    player = Cassette(Baker(), path, mode="replay")
+    async with bread_with(player, tools=[weigh]) as bread:
+        again = bread.run("baker", "Weigh it.")
+        replayed = await finished(bread, again)
+    assert replayed.messages == recorded.messages
+    assert replayed.usage == recorded.usage
+    assert told(again.crumbs) == told(run.crumbs)
+    assert signed in [part for m in replayed.messages for part in m.parts]
