@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import ClassVar, Protocol, cast
 
 from bread_nb.errors import BreadError
@@ -32,6 +34,7 @@ from bread_nb.stores.store import Store
 __all__ = ["Examined", "Finding", "examine", "report"]
 
 _KEYED = ("anthropic", "gemini", "openai")
+_PROBE = 65_536
 _KEY_OF = {"responses": "openai"}
 
 
@@ -141,7 +144,7 @@ def _files(bread: Examined) -> Iterator[Finding]:
 
 
 def _unwritable(what: str, why: str) -> Finding:
-    mend = "make it writable, or set BREAD_STORE=sqlite:///another/place.db"
+    mend = "make it writable, with room on the disk, or set BREAD_STORE=sqlite:///another/place.db"
     return Finding("bad", f"{what} cannot be written: {why}", mend)
 
 
@@ -156,6 +159,19 @@ def _no_room(path: Path) -> str | None:
         return f"{nearest.name} is a file and no folder"
     if not os.access(nearest, os.W_OK | os.X_OK):
         return f"the folder {nearest.name or nearest} is read-only"
+    return _refused(nearest)
+
+
+def _refused(folder: Path) -> str | None:
+    """Why a folder takes no file, found out with one that has no name and is gone."""
+    try:
+        with TemporaryFile(dir=folder) as file:
+            file.write(bytes(_PROBE))
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        told = "" if error.errno == errno.ENOENT else f": {error.strerror}"
+        return f"{folder.name or folder} takes no files{told}"
     return None
 
 

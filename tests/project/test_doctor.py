@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -9,7 +10,7 @@ from types import ModuleType
 
 import pytest
 from fixtures.model_server import ModelServer, Reply
-from fixtures.projects import Project
+from fixtures.projects import SECONDS, Project
 
 from bread_nb import Bread
 from bread_nb.project import surroundings
@@ -158,6 +159,36 @@ async def test_a_read_only_folder_is_named(project: Project):
         project.root.chmod(0o700)
     assert store.level == "bad"
     assert "is read-only" in store.what
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc")
+@pytest.mark.parametrize("place", ["/proc/bread.db", "/proc/bread/x/bread.db"])
+async def test_a_store_where_no_file_can_be_made_is_bad(
+    project: Project, monkeypatch: pytest.MonkeyPatch, place: str
+):
+    project.agent("writer")
+    monkeypatch.setenv("BREAD_STORE", f"sqlite:///{place}")
+    store = about(await findings(project), "store /proc")
+    assert store.level == "bad"
+    assert "cannot be written: " in store.what
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no limits here")
+def test_a_disk_that_takes_no_more_is_bad(project: Project):
+    project.agent("writer")
+    limited = ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *project.command("doctor")]
+    said = subprocess.run(
+        limited,
+        cwd=project.root,
+        env=project.environment(PYTHONDONTWRITEBYTECODE="1"),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=SECONDS,
+    )
+    assert said.returncode == 1
+    store = next(line for line in said.stdout.splitlines() if "store" in line)
+    assert store.startswith("bad   store .bread/bread.db cannot be written: ")
 
 
 async def test_a_store_whose_file_is_a_folder_is_bad(project: Project):
