@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from bread_nb import crumbs as c
 from bread_nb.a2ui.blocks import Call, CallState, Form, Turn, tool_name
 from bread_nb.a2ui.figures import seconds
+from bread_nb.a2ui.tell_turns import files_in, keep
 from bread_nb.a2ui.telling import Telling
 from bread_nb.a2ui.words import say
 from bread_nb.base.consent import says_yes
@@ -68,6 +69,8 @@ def returned(story: Telling, crumb: c.ToolReturned) -> None:
         story.touch(call)
         return
     call.result, call.returned, call.partial = crumb.result, True, None
+    for file in files_in(crumb.result):
+        keep(story, *file)
     _settle(story, crumb, call, "done")
 
 

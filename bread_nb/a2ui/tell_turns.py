@@ -13,9 +13,10 @@ from bread_nb.a2ui.figures import cap, money, seconds
 from bread_nb.a2ui.telling import State, Telling
 from bread_nb.a2ui.words import say
 
-__all__ = ["TURNS", "stopped_by_person"]
+__all__ = ["TURNS", "files_in", "keep", "stopped_by_person"]
 
 CANCELLED = "RUN_CANCELLED"
+_DEEPEST = 20
 
 
 def stopped_by_person(crumb: c.RunEnd | c.RunFailed) -> bool:
@@ -106,10 +107,27 @@ def retried(story: Telling, crumb: c.ModelRetry) -> None:
 
 def file(story: Telling, crumb: c.FileGenerated) -> None:
     """A file was made."""
-    _keep(story, crumb.uri, crumb.mime_type, crumb.name)
+    keep(story, crumb.uri, crumb.mime_type, crumb.name)
 
 
-def _keep(story: Telling, uri: str, mime: str, name: str | None) -> None:
+def files_in(value: JsonValue, depth: int = 0) -> list[tuple[str, str, str | None]]:
+    """The files of the store that a tool's result tells of: address, kind, name."""
+    if depth > _DEEPEST:
+        return []
+    if isinstance(value, list):
+        inner = value
+    elif isinstance(value, Mapping):
+        found = _file_in(value) if value.get("kind") == "file" else None
+        if found is not None and found[0].startswith("blob:"):
+            return [found]
+        inner = list(value.values())
+    else:
+        return []
+    return [file for item in inner for file in files_in(item, depth + 1)]
+
+
+def keep(story: Telling, uri: str, mime: str, name: str | None) -> None:
+    """A file of the run, shown once."""
     known = story.files.get(uri)
     if known is not None:
         known.name = known.name or name
@@ -142,7 +160,7 @@ def ended(story: Telling, crumb: c.RunEnd) -> None:
     """The run ended, finished or at a bound."""
     for item in [*(crumb.files or []), crumb.output]:
         if (found := _file_in(item)) is not None:
-            _keep(story, *found)
+            keep(story, *found)
     if stopped_by_person(crumb):
         _close(story, crumb, "stopped")
     else:

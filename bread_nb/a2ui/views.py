@@ -88,8 +88,16 @@ def head_view(story: Telling, facts: Facts, now: int) -> Json:
         "button": button if facts.live else None,
         "foreground": facts.foreground and facts.live,
         "waiting": len(story.open_forms),
-        "detail": facts.detail,
+        "detail": facts.detail or _detail(story),
     }
+
+
+def _detail(story: Telling) -> str | None:
+    """What a run that was asked to stop still waits for."""
+    if story.state != "stopping" or not story.running:
+        return None
+    tools = ", ".join(dict.fromkeys(call.name for call in story.running.values()))
+    return say("still_stopping", {"tools": visible(tools)})
 
 
 def _word(story: Telling) -> str:

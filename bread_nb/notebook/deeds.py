@@ -17,6 +17,7 @@ from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.crumbs import HumanResumed
 from bread_nb.errors import BreadError
 from bread_nb.notebook.bridge import Engine
+from bread_nb.notebook.handing import HAND_OUTS
 from bread_nb.notebook.letters import Action, Bye, Hello, Stay, read_letter
 from bread_nb.notebook.nonces import Armed
 from bread_nb.notebook.recovering import take_up
@@ -106,6 +107,8 @@ class Deeds:
                 self._discard(screen, action)
             case "asof":
                 self._as_of(screen, action)
+            case name if name in HAND_OUTS:
+                self._hand_out(screen, action)
             case _:
                 raise BreadError(
                     f"The card asked for {action.name[:40]!r}, which is unknown here.",
@@ -114,10 +117,23 @@ class Deeds:
                     do="reload the page",
                 )
 
-    def _tell(self, screen: Screen, action: Action, *, say: str | None = None) -> None:
-        screen.answer(
-            {"t": "result", "id": action.id, "ok": True, "say": say, "problems": []}
-        )
+    def _tell(self, screen: Screen, action: Action, *, data: JsonValue = None) -> None:
+        result: Json = {"t": "result", "id": action.id, "ok": True, "problems": []}
+        handed: Json = {} if data is None else {"data": data}
+        screen.answer({**result, "say": None, **handed})
+
+    def _hand_out(self, screen: Screen, action: Action) -> None:
+        """Give the page what it may show or save."""
+
+        async def hand_out() -> None:
+            try:
+                data = await HAND_OUTS[action.name](self._shown, action)
+            except BreadError as error:
+                self._refuse(screen, action, error)
+            else:
+                self._tell(screen, action, data=data)
+
+        self._engine.submit(hand_out)
 
     def _refuse(
         self,

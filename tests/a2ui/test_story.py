@@ -8,6 +8,7 @@ from a2ui.told import Told, every_type
 from bread_nb import crumbs as c
 from bread_nb.a2ui.blocks import Call, Prose, Row, tool_name
 from bread_nb.a2ui.story import Story
+from bread_nb.a2ui.views import Facts, head_view
 
 
 def told(story: Story) -> list[list[str]]:
@@ -230,3 +231,17 @@ def test_a_question_answered_elsewhere_is_one_line_and_nobody_waits_any_more():
     assert story.forms[checkpoint_id].ended == "Approved 2 min ago."
     story.settled_elsewhere(checkpoint_id, "Denied.", story.at + 2000)
     assert story.forms[checkpoint_id].ended == "Approved 2 min ago."
+
+
+def test_a_file_that_a_tool_returned_is_shown_once_and_only_from_our_store():
+    file = {"kind": "file", "mimeType": "image/png", "name": "a.png", "uri": "blob:1"}
+    foreign = {**file, "uri": "http://leak.example/a.png"}
+    result = {"plots": [file, foreign], "again": file, "uri": "blob:2"}
+    story = Story.of(Told().start().call("1", "plot").done("1", "plot", result).crumbs)
+    assert [(f.uri, f.name) for f in story.files.values()] == [("blob:1", "a.png")]
+
+
+def test_a_run_that_is_stopping_says_which_tool_it_waits_for():
+    story = Story.of(Told().start().call("1", "plot").call("2", "draw").crumbs)
+    story.stopping()
+    assert head_view(story, Facts(), story.at)["detail"] == "still stopping: plot, draw"

@@ -39,13 +39,21 @@ export interface Outcome {
   slow?(): void;
   /** No acknowledgement came; `heard` when the kernel said anything else meanwhile. */
   lost?(heard: boolean): void;
-  result?(ok: boolean, say: string | null, problems: Problem[]): void;
+  result?(
+    ok: boolean,
+    say: string | null,
+    problems: Problem[],
+    /** What the kernel handed out, if that was asked for. */
+    data: Json,
+  ): void;
 }
 
 export interface Host {
   readonly page: Page;
   /** Send an action of that component to the kernel. */
   act(name: string, source: string, context: JsonRecord, outcome?: Outcome): void;
+  /** Ask the kernel for something to show or to save; null when it has none. */
+  hand(name: string, context: JsonRecord, given: (data: Json) => void): void;
   /** Tell a screen reader, politely and not too often. */
   announce(words: string): void;
   /** Ask for a paint; one comes before the next frame. */

@@ -216,6 +216,7 @@ export class Channel {
       own(message, "ok") === true,
       typeof words === "string" ? words : null,
       listed(message, "problems").flatMap(problem),
+      own(message, "data") ?? null,
     );
   }
 

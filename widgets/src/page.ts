@@ -15,6 +15,8 @@ export interface Page {
   sizes(node: Element, call: () => void): () => void;
   /** Put text on the clipboard; whether it got there. */
   copy(text: string, beside: Node): Promise<boolean>;
+  /** Save bytes as a file of the person's. */
+  save(name: string, mime: string, base64: string): void;
   /** A name that nothing else has. */
   fresh(): string;
 }
@@ -38,11 +40,22 @@ export function browserPage(): Page {
       return () => observer.disconnect();
     },
     copy,
+    save,
     fresh() {
       const bytes = crypto.getRandomValues(new Uint8Array(16));
       return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
     },
   };
+}
+
+function save(name: string, mime: string, base64: string): void {
+  const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  const url = URL.createObjectURL(new Blob([bytes], { type: mime }));
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }
 
 async function copy(text: string, beside: Node): Promise<boolean> {

@@ -116,6 +116,7 @@ export class View {
       presses: this.#presses,
       act: (name, source, context, outcome) =>
         this.#act(name, source, context, outcome),
+      hand: (name, context, given) => this.#hand(name, context, given),
       announce: (words) => this.#announcer.say(words),
       repaint: () => this.#repaint(),
       id: () => `b${(this.#ids += 1)}`,
@@ -171,6 +172,17 @@ export class View {
     const head = this.#surface.data.get("/head");
     const foreground = isRecord(head) && own(head, "foreground") === true;
     return foreground && this.#around.interrupt();
+  }
+
+  #hand(name: string, context: JsonRecord, given: (data: Json) => void): void {
+    const outcome: Outcome = {
+      lost: () => given(null),
+      result: (ok, words, _problems, data) => {
+        if (!ok) this.card.tell(words);
+        given(ok ? data : null);
+      },
+    };
+    this.#act(name, "root", context, outcome);
   }
 
   #asof(n: number | null): void {
@@ -266,7 +278,7 @@ const MAKERS: Record<string, (host: Host, id: string) => Block> = {
   Markdown: (host) => new Markdown(host),
   Reasoning: (host) => new Reasoning(host),
   ToolCall: (host) => new ToolCall(host),
-  File: () => new FileRow(),
+  File: (host) => new FileRow(host),
   Progress: () => new Progress(),
   Retry: () => new Retry(),
   Approval: (host, id) => new Approval(host, id),

@@ -272,10 +272,11 @@ test("only what works has a button in the foot", () => {
       .all(".b-foot button")
       .filter(visible)
       .map((node) => node.textContent),
-    ["Copy answer"],
+    ["Copy answer", "Open crumbs", "More…"],
   );
   const nothing = open(scene({ head: FINISHED, turns: [[call("plot")]] }));
-  assert.equal(nothing.one(".b-foot").hidden, true);
+  assert.equal(nothing.one(".b-foot button").hidden, true);
+  assert.equal(open(SCENES["streaming"]).one(".b-foot").hidden, true);
 });
 
 test("a note of the kernel stands under the header, with its button", () => {

@@ -2,9 +2,12 @@
 
 import widget from "../src/index.ts";
 import type { Json, JsonRecord } from "../src/json.ts";
-import { SCENES } from "./scenes.ts";
+import { inbox } from "./inboxes.ts";
+import { SCENES as RUNS } from "./scenes.ts";
 
 type Hear = (message: Json) => void;
+
+const SCENES: Record<string, Json[]> = { ...RUNS, inbox: inbox() };
 
 class Kernel {
   readonly sent: JsonRecord[] = [];

@@ -82,6 +82,12 @@ export class FakePage implements Page {
     return Promise.resolve(true);
   }
 
+  readonly saved: string[][] = [];
+
+  save(...file: string[]): void {
+    this.saved.push(file);
+  }
+
   fresh(): string {
     return `name-${(this.#names += 1)}`;
   }
@@ -168,9 +174,14 @@ export class Kernel implements Wire {
     for (const { id } of this.actions().slice(-1)) this.tell({ t: "ack", id });
   }
 
-  result(ok: boolean, say: string | null = null, problems: Json[] = []): void {
+  result(
+    ok: boolean,
+    say: string | null = null,
+    problems: Json[] = [],
+    data: Json = null,
+  ): void {
     for (const { id } of this.actions().slice(-1)) {
-      this.tell({ t: "result", id, ok, say, problems });
+      this.tell({ t: "result", id, ok, say, problems, data });
     }
   }
 }

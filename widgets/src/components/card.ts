@@ -8,8 +8,8 @@ import { type Head, readFault, readHead, readNote, readTrail } from "../shapes.t
 import { say, sayCode, withCode } from "../words.ts";
 import type { Announcer } from "./announcer.ts";
 import { Body } from "./body.ts";
-import { copyButton } from "./copy.ts";
 import { errorView } from "./error.ts";
+import { Foot } from "./foot.ts";
 import { Header, isEnded } from "./header.ts";
 import { Inbox } from "./inbox.ts";
 import { Trail } from "./trail.ts";
@@ -50,9 +50,7 @@ export class Card implements Block {
   readonly #back: PressButton;
   readonly #told = el("div", { class: "b-note", "data-role": "still", hidden: true });
   readonly #error = el("div");
-  readonly #foot: HTMLElement;
-  readonly #copy: PressButton;
-  readonly #show: PressButton;
+  readonly #foot: Foot;
   readonly #keys: HTMLElement;
   #head: Head | null = null;
   #isDead = false;
@@ -88,9 +86,7 @@ export class Card implements Block {
       ...stale,
     );
     const answer = () => this.#body.answer(actions.blocks());
-    this.#copy = copyButton(host, say("question.answer"), answer, say("copy.answer"));
-    this.#show = new PressButton(host, "", () => this.#unfold(), { link: true });
-    this.#foot = el("div", "b-foot", this.#copy.node, this.#show.node);
+    this.#foot = new Foot(host, answer, () => this.#unfold());
     this.#keys = keyList();
     const { node, question, detail } = this.#header;
     this.#strips = el(
@@ -105,7 +101,7 @@ export class Card implements Block {
     const { scroll } = this.#body;
     const parts = [node, question, detail, this.#trail.node, this.#strips, scroll.node];
     this.node = el("div", { class: "bread", role: "region" }, ...parts);
-    this.node.append(this.#foot, this.#keys, announcer.status, announcer.alert);
+    this.node.append(this.#foot.node, this.#foot.crumbs, this.#keys, announcer.status, announcer.alert);
     this.#header.dead = false;
     this.#draw();
   }
@@ -193,7 +189,7 @@ export class Card implements Block {
     const { altKey, ctrlKey, metaKey, isComposing } = event;
     if (isField(target) || altKey || ctrlKey || metaKey || isComposing) return;
     if (this.#trail.node.contains(target) && this.#trail.key(event)) return;
-    const bars = [this.#header.node, this.#trail.node, this.#foot];
+    const bars = [this.#header.node, this.#trail.node, this.#foot.node];
     if (!bars.some((bar) => bar.contains(target))) return;
     if (event.key === "c") void this.#copyAnswer();
     if (event.key === "?") this.#keys.hidden = !this.#keys.hidden;
@@ -258,6 +254,7 @@ export class Card implements Block {
   #showNote(read: Read): void {
     const note = readNote(read("note"));
     this.#note.hidden = note === null;
+    if (note === null) this.#note.replaceChildren();
     if (note) {
       this.#note.dataset["role"] = note.role;
       const title = el("b", { dir: "auto" }, ...withCode(note.title));
@@ -290,6 +287,7 @@ export class Card implements Block {
     const bare = this.#bare;
     this.node.dataset["role"] = dead ? "bad" : bare ? "wait" : head.role;
     this.#header.node.hidden = bare && !dead;
+    this.node.classList.toggle("b-bare", bare && !dead);
     this.node.dataset["state"] = head.state;
     this.node.classList.toggle("b-dead", dead);
     const { agent } = head;
@@ -304,16 +302,17 @@ export class Card implements Block {
     const { scroll } = this.#body;
     scroll.tall = bare || this.#ended || head.button === "end" || head.state === "waiting";
     scroll.node.hidden = this.#body.empty || (bar && !this.#unfolded);
-    this.#show.node.hidden = !bar || this.#body.empty;
-    this.#show.text = say(this.#unfolded ? "hide.body" : "show.body");
     this.#drawFoot();
   }
 
   /** The foot of an ended run, with the buttons that there is a use for. */
   #drawFoot(): void {
-    const answer = this.#ended ? this.#body.answer(this.#actions.blocks()) : "";
-    this.#copy.node.hidden = answer === "";
-    this.#foot.hidden = answer === "" && this.#show.node.hidden;
+    this.#foot.draw({
+      ended: this.#ended,
+      dead: this.#isDead,
+      folds: this.#isBar && !this.#body.empty,
+      unfolded: this.#unfolded,
+    });
   }
 
   #showMoment(): void {
