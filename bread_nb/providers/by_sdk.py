@@ -7,6 +7,7 @@ is read as it comes. Its own retries are off.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from inspect import signature
 from typing import Protocol, cast
 
 import httpx2
@@ -78,6 +79,7 @@ class BySdk:
     def __init__(self, client: object) -> None:
         self._client = client
         self._answered = False
+        self._takes_bytes = _takes_bytes(client)
 
     async def send(self, call: Call, *, fresh: bool = False) -> Answer:
         """The response to `call`; `fresh` is for the client to know.
@@ -109,14 +111,21 @@ class BySdk:
             "timeout": httpx2.Timeout(None, connect=CONNECT_SECONDS),
             "headers": {k: v for k, v in call.headers.items() if k in _OWN_HEADERS},
         }
-        plain = type(self._client).__name__ in _PLAIN
-        if plain and getattr(self._client, "_provider", None) is None:
+        if self._takes_bytes:
             sent: dict[str, object] = {"content": call.body}
         else:
             sent = {"body": {**_version(self._client), **fields(parse_json(call.body))}}
         return await cast("_Client", self._client).post(
             call.url, cast_to=httpx2.Response, stream=True, options=options, **sent
         )
+
+
+def _takes_bytes(client: object) -> bool:
+    """Whether a client sends a body as it is; older ones take no bytes."""
+    plain = type(client).__name__ in _PLAIN
+    if not plain or getattr(client, "_provider", None) is not None:
+        return False
+    return "content" in signature(cast("_Client", client).post).parameters
 
 
 def _version(client: object) -> dict[str, JsonValue]:
