@@ -7,7 +7,7 @@ in a kernel the magics and `Bread.load()` share one instance.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bread_nb.base.later import Later
 from bread_nb.crumbs import HumanRequired
+from bread_nb.errors import BreadError
 from bread_nb.project.archive import Archive
 from bread_nb.project.config import BreadConfig, find_project, load_config
 from bread_nb.project.loader import AgentFolder
@@ -219,6 +220,7 @@ class Bread(Archive):
         concurrency: int = 8,
         budget: float | None = None,
         tags: Sequence[str] = (),
+        on: object = None,
     ) -> Report:
         """Hold agents against their suites; one that was interrupted goes on.
 
@@ -229,13 +231,41 @@ class Bread(Archive):
             concurrency: How many cases run at once.
             budget: The most it may cost in US dollars, judges included.
             tags: Only the cases that carry all of these.
+            on: A dask client, `"dask"` or `"dask:ADDRESS"`: who runs the cases.
 
         Raises:
             BreadError: `EVAL_NOT_FOUND`, `EVAL_BROKEN` or `INVALID_SUITE`.
         """
         oven = import_module("bread_nb.evals.ovens")
-        options = oven.Options(model=model, concurrency=concurrency, budget=budget)
+        options = oven.Options(
+            model=model, concurrency=concurrency, budget=budget, on=on
+        )
         return await oven.bake(self, targets, options, repeat=repeat, tags=tags)
+
+    async def map(
+        self,
+        agent: str | Agent,
+        inputs: Iterable[object],
+        *,
+        model: ModelSource | None = None,
+        concurrency: int = 8,
+        on: object = None,
+    ) -> list[Outcome | BreadError]:
+        """Run an agent on many inputs; a `map` that was interrupted goes on.
+
+        Args:
+            agent: The id of an agent, or an `Agent`.
+            inputs: What it is given, one a run.
+            model: Another model for it.
+            concurrency: How many run at once.
+            on: A dask client, `"dask"` or `"dask:ADDRESS"`: who runs them.
+
+        Returns:
+            How each ended, in the order of the inputs; the fault of one that failed.
+        """
+        oven = import_module("bread_nb.evals.ovens")
+        options = oven.Options(model=model, concurrency=concurrency, on=on)
+        return await oven.spread(self, agent, inputs, options)
 
     async def doctor(
         self, agent: str | None = None, *, reach: bool = False

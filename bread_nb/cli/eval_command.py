@@ -50,6 +50,8 @@ class _Line:
     show_default=True,
     help="How many cases run at once.",
 )
+@click.option("--on", metavar="dask[:ADDRESS]", help="A cluster to run the cases.")
+@click.option("--record", is_flag=True, help="Record models beside the suites.")
 @click.option("--budget", type=float, metavar="USD", help="The most it may cost.")
 @click.option("--tag", "tags", multiple=True, help="Only cases that carry this tag.")
 @click.option("--pass-rate", type=click.FloatRange(0, 1), help="The least to pass.")
@@ -62,6 +64,8 @@ async def eval_(
     model: str | None,
     repeat: int | None,
     concurrency: int,
+    on: str | None,
+    record: bool,
     budget: float | None,
     tags: tuple[str, ...],
     pass_rate: float | None,
@@ -72,14 +76,17 @@ async def eval_(
     """Hold agents against their suites.
 
     PATH is an agent, a folder, a file, or FILE::CASE; every agent's evals by default.
-    What was interrupted goes on where it was. The exit code is 1 when it is not good
-    enough, 4 when the budget ended it.
+    What was interrupted goes on where it was. `--record` calls the models and keeps
+    what they say in NAME.cassette.jsonl beside NAME.yaml, for replays. The exit code is
+    1 when it is not good enough, 4 when the budget ended it.
     """
     before = Report.load(baseline) if baseline is not None else None
     options = Options(
-        model=model, concurrency=concurrency, budget=budget, watch=_Line()
+        model=model, concurrency=concurrency, budget=budget, watch=_Line(), on=on
     )
     async with Bread.load(strict=True) as bread:
+        if record:
+            bread.deck.choose("record", said_by="--record")
         report = await bake(bread, path, options, repeat=repeat, tags=tags)
     click.echo(bundle(report)["text/plain"])
     if junit is not None:

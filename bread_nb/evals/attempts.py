@@ -25,9 +25,9 @@ from bread_nb.runtime.outcome import Finished, Outcome, Stopped, Suspended
 from bread_nb.runtime.run import Run
 from bread_nb.stores.records import RunRow, Session
 
-__all__ = ["Attempts", "Spent"]
+__all__ = ["BUSY", "Attempts", "Spent"]
 
-_BUSY = frozenset({"SESSION_BUSY", "RUN_LOST"})
+BUSY = frozenset({"NOT_INTERRUPTED", "RUN_LOST", "SESSIONBUSY"})
 
 
 @dataclass(slots=True)
@@ -52,12 +52,14 @@ class Attempts:
         suite: What is run.
         model: A model in place of the suite's.
         looked_up: Whether earlier runs of the same rows may be in the store.
+        keep_waiting: Whether a run that waits for a person is left to wait.
     """
 
     bread: Bread
     suite: Suite
     model: ModelSource | None = None
     looked_up: bool = False
+    keep_waiting: bool = False
     _agent: Agent | None = field(default=None, init=False)
 
     @property
@@ -85,9 +87,8 @@ class Attempts:
             answers = _decided(item, outcome)
             if not answers:
                 break
-            for checkpoint, approved in answers:
-                answer = {"approved": approved}
-                run = self.bread.resume(checkpoint, answer)
+            for checkpoint, answer in answers:
+                run = self.bread.resume(checkpoint, answer, ctx=self.suite.ctx)
                 run, outcome, error = await _awaited(run)
         attempt = _live(item, run, outcome, error)
         return self._judged(attempt, name, spent), spent, run.handle
@@ -115,7 +116,7 @@ class Attempts:
 
     async def _begun(self, item: Item, name: str, row: RunRow | None) -> Run:
         if row is not None and row.status == "working":
-            for run in await self.bread.recover(row.id):
+            for run in await self.bread.recover(row.id, ctx=self.suite.ctx):
                 return run
         return self.bread.run(
             self.suite.agent,
@@ -124,6 +125,7 @@ class Attempts:
             tags={"eval": self.suite.name, "case": item.case.name},
             model=self.model or self.suite.model,
             skill=item.case.skill,
+            ctx=self.suite.ctx,
             discard=row is not None,
         )
 
@@ -175,20 +177,24 @@ async def _awaited(run: Run) -> tuple[Run, Outcome | None, BreadError | None]:
     try:
         return run, await run, None
     except (BreadError, Halt) as error:
-        if error.code in _BUSY or error.code == "RUN_CANCELLED":
+        if error.code in BUSY or error.code == "RUN_CANCELLED":
             raise
         return run, None, error
 
 
-def _decided(item: Item, outcome: Suspended) -> list[tuple[str, bool]]:
-    """The open calls that the case has an answer to."""
-    decisions: Mapping[str, bool] = item.case.decisions
+def _decided(item: Item, outcome: Suspended) -> list[tuple[str, dict[str, JsonValue]]]:
+    """The open calls that the case has an answer to, and the answers."""
+    decisions = item.case.decisions
     return [
-        (call.checkpoint_id, decisions[name])
+        (call.checkpoint_id, _answer(decisions[name]))
         for call in outcome.pending
         for name in (call.tool, call.tool_name)
         if name in decisions
     ][: len(outcome.pending)]
+
+
+def _answer(said: JsonValue) -> dict[str, JsonValue]:
+    return {"approved": said} if isinstance(said, bool) else {"answer": said}
 
 
 def _live(

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Literal, TypeAlias, cast
+
+from pydantic import JsonValue
 
 from bread_nb.errors import BreadError, closest
 from bread_nb.evals.datasets import Columns, read_rows
@@ -31,8 +35,8 @@ class Case:
         scorers: What its answer is held against; the suite's own come after them.
         repeat: How often it is run.
         tags: Words to select it by.
-        decisions: Answers to calls that wait for a person: the tool's name and True
-            or False.
+        decisions: Answers to calls that wait for a person, by the tool's name: True
+            or False, or for a question to a person what it is answered with.
     """
 
     name: str
@@ -42,7 +46,7 @@ class Case:
     scorers: Sequence[Scorer] = ()
     repeat: int = 1
     tags: Sequence[str] = ()
-    decisions: Mapping[str, bool] = field(default_factory=dict[str, bool])
+    decisions: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
 
     def __post_init__(self) -> None:
         if not self.name.strip():
@@ -66,10 +70,18 @@ class Suite:
         model: The model to run the agent with, in place of its own.
         columns: Which columns of a table are `name`, `input`, `expected`, `skill` and
             `tags`, where their names do not say so.
+        ctx: What tools and hooks get as their `ctx`, for example a mapping with a
+            table in it, as `--with` gives it in a cell. It is never kept.
+
+    A suite from a file knows where its `recording` is, beside the file; one of which
+    cases were selected is not `whole`.
 
     Raises:
         BreadError: `INVALID_SUITE`.
     """
+
+    recording: Path | None = None
+    whole: bool = True
 
     def __init__(
         self,
@@ -82,6 +94,7 @@ class Suite:
         repeat: int = 1,
         model: ModelSource | None = None,
         columns: Columns | None = None,
+        ctx: object = None,
     ) -> None:
         if kind not in KINDS:
             near = closest(kind, KINDS)
@@ -97,6 +110,7 @@ class Suite:
         self.scorers = tuple(scorers)
         self.model = model
         self.repeat = repeat
+        self.ctx = ctx
         self.cases = tuple(self._distinct(_read(cases, columns)))
         if not self.cases:
             raise _unusable(f"{self.name} has no cases", "Suite(agent, [Case(…)])")
@@ -129,26 +143,19 @@ class Suite:
             for case in self.cases
             if wanted <= set(case.tags) and (not names or case.name in names)
         ]
-        return Suite(
-            self.agent,
-            kept,
-            kind=self.kind,
-            name=self.name,
-            scorers=self.scorers,
-            model=self.model,
-        )
+        if not kept:
+            raise _unusable(f"no case of {self.name} is left", "select fewer tags")
+        return self._with(kept, whole=self.whole and len(kept) == len(self.cases))
 
     def repeated(self, times: int) -> Suite:
         """The same suite with each case run so many times."""
         cases = [replace(case, repeat=times) for case in self.cases]
-        return Suite(
-            self.agent,
-            cases,
-            kind=self.kind,
-            name=self.name,
-            scorers=self.scorers,
-            model=self.model,
-        )
+        return self._with(cases, whole=self.whole)
+
+    def _with(self, cases: Sequence[Case], *, whole: bool) -> Suite:
+        same = copy.copy(self)
+        same.cases, same.whole = tuple(cases), whole
+        return same
 
     def __len__(self) -> int:
         return len(self.cases)

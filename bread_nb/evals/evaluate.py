@@ -7,27 +7,28 @@ for is not paid for twice. A budget ends it before the next row begins.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import cast
+from importlib import import_module
+from typing import TypeAlias, cast
 
 from pydantic import JsonValue
 
 from bread_nb.base.ids import monotonic
-from bread_nb.base.redact import Redactor
 from bread_nb.bread import Bread
-from bread_nb.errors import BreadError, Halt
 from bread_nb.evals.attempts import Attempts
 from bread_nb.evals.case import Suite
 from bread_nb.evals.report import Report, SuiteReport
+from bread_nb.evals.rows import row_of
 from bread_nb.evals.scoresheet import EvalRow, Item, Sheet, items_of, open_sheet
-from bread_nb.evals.scoring import Attempt, Scorer, Verdict
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.tools.tool import Tool
 
 __all__ = ["Options", "Progress", "evaluate"]
 
 _AT_ONCE = 8
+Make: TypeAlias = Callable[[Attempts, Item, str], Awaitable[EvalRow | None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +40,18 @@ class Options:
         concurrency: How many cases run at once.
         budget: The most it may cost in US dollars, judges included.
         watch: Called after each row, and at the beginning and the end.
+        on: A dask client, `"dask"` or `"dask:ADDRESS"`: who makes the rows, if not
+            this process.
+        keep_waiting: Whether runs that wait for a person are left to wait; else they
+            are ended, so that an evaluation leaves nothing behind.
     """
 
     model: ModelSource | None = None
     concurrency: int = _AT_ONCE
     budget: float | None = None
     watch: Callable[[Progress], None] | None = None
+    on: object = None
+    keep_waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,8 +111,9 @@ async def evaluate(
         BreadError: `AGENT_NOT_FOUND`, `AGENT_BROKEN` or what the store says.
     """
     books = [await _open(bread, suite, options) for suite in suites]
-    work = _Work(books, options)
-    await work.through()
+    async with _hands(bread, options) as (make, at_once):
+        work = _Work(books, replace(options, concurrency=at_once), make)
+        await work.through()
     return Report(
         suites=tuple(
             SuiteReport(
@@ -123,15 +131,34 @@ async def evaluate(
 
 
 async def _open(bread: Bread, suite: Suite, options: Options) -> _Book:
-    attempts = Attempts(bread, suite, options.model)
+    attempts = Attempts(bread, suite, options.model, keep_waiting=options.keep_waiting)
     given = isinstance(suite.agent, Agent)
     files = None if given else bread.definition(suite.agent_id)
     identity: JsonValue = files.id if files else _described(attempts.agent)
     sheet = await open_sheet(
-        bread.store, suite, [suite.agent_id, identity, _model_name(attempts)]
+        bread.store,
+        suite,
+        [suite.agent_id, identity, _model_name(attempts), *_taping(bread)],
     )
     attempts.looked_up = sheet.went_on
     return _Book(suite, sheet, attempts, items_of(suite))
+
+
+@asynccontextmanager
+async def _hands(bread: Bread, options: Options) -> AsyncGenerator[tuple[Make, int]]:
+    """Who makes rows, and how many at once: this process, or a cluster."""
+    if options.on is None:
+        yield row_of, options.concurrency
+        return
+    cluster = import_module("bread_nb.evals.fanout").cluster_of(options.on, bread)
+    async with cluster.listening(bread.publish):
+        yield cluster.make, max(options.concurrency, cluster.room)
+
+
+def _taping(bread: Bread) -> list[JsonValue]:
+    """The mode, where its rows are not those of live models."""
+    mode = bread.deck.mode.name
+    return [mode] if mode in ("record", "replay") else []
 
 
 def _described(agent: Agent) -> JsonValue:
@@ -147,8 +174,11 @@ def _model_name(attempts: Attempts) -> str:
 class _Work:
     """The rows still to be made, taken by so many workers."""
 
-    def __init__(self, books: Sequence[_Book], options: Options) -> None:
+    def __init__(
+        self, books: Sequence[_Book], options: Options, make: Make = row_of
+    ) -> None:
         self._books = books
+        self._make = make
         self._options = options
         self._began = monotonic()
         self._before = sum(len(book.sheet.rows) for book in books)
@@ -185,12 +215,13 @@ class _Work:
             book, item = taken
             self._at_work += 1
             try:
-                row = await _row(book, item)
+                session = book.sheet.session(item)
+                row = await self._make(book.attempts, item, session)
             finally:
                 self._at_work -= 1
             if row is None:
                 continue
-            await book.sheet.keep(item, _told(row, book.attempts.bread.redactor))
+            await book.sheet.keep(item, row)
             self._progress = _with(self._progress, row)
             self._tell()
 
@@ -216,93 +247,6 @@ class _Work:
         rest = seconds / made * left if made else None
         self._progress = replace(self._progress, seconds=seconds, rest=rest)
         self._options.watch(self._progress)
-
-
-async def _row(book: _Book, item: Item) -> EvalRow | None:
-    """The row of an item; None when another process has it in hands."""
-    session = book.sheet.session(item)
-    try:
-        attempt, spent, handle = await book.attempts.attempt(item, session)
-    except BreadError as error:
-        if error.code in ("SESSION_BUSY", "RUN_LOST"):
-            return None
-        if error.code == "RUN_CANCELLED":
-            raise
-        words = " ".join(line.strip() for line in error.lines()[:2])
-        return EvalRow(
-            case=item.case.name, repeat=item.repeat, status="error", error=words
-        )
-    verdicts: list[Verdict] = []
-    if attempt.status != "failed":
-        scorers = book.suite.scorers_of(item.case)
-        verdicts = [await _scored(scorer, attempt) for scorer in scorers]
-    if attempt.status == "waiting":
-        await book.attempts.bread.cancel(handle)
-    row = _weighed(attempt, verdicts, _trouble(attempt, book.suite))
-    known = attempt.cost is not None and spent.cost is not None
-    return replace(
-        row,
-        repeat=item.repeat,
-        cost=(attempt.cost or 0.0) + (spent.cost or 0.0) if known else None,
-        tokens=attempt.usage.total + spent.tokens,
-        run=handle,
-        tags=tuple(item.case.tags),
-    )
-
-
-def _told(row: EvalRow, redactor: Redactor) -> EvalRow:
-    """The row without the secrets that an answer or a scorer may have said."""
-    said = (replace(v, why=redactor.text(v.why)) if v.why else v for v in row.verdicts)
-    return replace(
-        row,
-        answer=redactor.text(row.answer),
-        error=redactor.text(row.error) if row.error else None,
-        verdicts=tuple(said),
-    )
-
-
-async def _scored(scorer: Scorer, attempt: Attempt) -> Verdict:
-    try:
-        return await scorer.score(attempt)
-    except Halt as halt:
-        return Verdict(scorer=scorer.name, passed=False, why=str(halt), broken=True)
-
-
-def _trouble(attempt: Attempt, suite: Suite) -> str | None:
-    """Why the run itself is no answer, if it is none."""
-    if attempt.status == "failed":
-        return attempt.error or "the run failed"
-    if attempt.status == "finished" or suite.kind != "functional":
-        return None
-    if attempt.status == "waiting":
-        return "it waits for a person; Case(decisions={...}) answers"
-    return f"it was stopped: {attempt.reason or 'stopped'}"
-
-
-def _weighed(
-    attempt: Attempt, verdicts: Sequence[Verdict], trouble: str | None
-) -> EvalRow:
-    """The row of an attempt, as far as its scorers decide it."""
-    scores = [v.score for v in verdicts if v.score is not None]
-    score = sum(scores) / len(scores) if scores else float(trouble is None)
-    if attempt.status == "failed":
-        status, score = "error", 0.0
-    elif any(verdict.broken for verdict in verdicts):
-        status, score = "broken", 0.0
-    elif trouble is None and all(verdict.passed for verdict in verdicts):
-        status = "passed"
-    else:
-        status = "failed"
-    return EvalRow(
-        case=attempt.name,
-        status=status,
-        score=score,
-        verdicts=tuple(verdicts),
-        answer=attempt.answer if attempt.status == "finished" else attempt.text,
-        error=trouble,
-        turns=attempt.turns,
-        ms=attempt.duration_ms,
-    )
 
 
 def _counted(books: Sequence[_Book]) -> Progress:

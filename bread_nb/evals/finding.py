@@ -23,6 +23,7 @@ from bread_nb.evals.suite_files import read_suite
 from bread_nb.project.borders import USER_FAULTS, open_border
 from bread_nb.project.mending import Place, Trouble, diagnose, trouble
 from bread_nb.project.snapshots import Package, take_snapshot
+from bread_nb.providers.shelf import SUFFIX
 
 __all__ = ["Target", "find_suites"]
 
@@ -126,6 +127,9 @@ def _of_file(bread: Bread, path: Path) -> list[Suite]:
         if isinstance(error, BreadError) and error.code == "EVAL_NOT_FOUND":
             raise
         raise _broken(diagnose(error, place)) from error
+    tape = path.with_name(f"{path.stem}{SUFFIX}")
+    for suite in found:
+        suite.recording = tape
     if not found:
         nothing = trouble(place, "has no suite", "there is no Suite in it")
         raise _broken(replace(nothing, mend="write suite = Suite(...)"))

@@ -5,18 +5,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
 from bread_nb.bread import Bread
 from bread_nb.errors import BreadError
-from bread_nb.evals.case import Suite
+from bread_nb.evals.case import Case, Suite
 from bread_nb.evals.evaluate import Options, Progress, evaluate
 from bread_nb.evals.finding import Target, find_suites
 from bread_nb.evals.report import Report
+from bread_nb.evals.scoresheet import EvalRow
+from bread_nb.evals.taping import evaluate_taped
+from bread_nb.runtime.aftermath import kept_outcome
+from bread_nb.runtime.agent import Agent
+from bread_nb.runtime.outcome import Outcome
 
-__all__ = ["Options", "Watching", "bake"]
+__all__ = ["Options", "Watching", "bake", "spread"]
 
 
 class Watching:
@@ -62,7 +67,43 @@ async def bake(
         options = replace(options, concurrency=most)
     if options.watch is None and Watching.begin is not None:
         options = replace(options, watch=Watching.begin(options))
-    return await evaluate(bread, suites, options)
+    return await evaluate_taped(bread, suites, options)
+
+
+async def spread(
+    bread: Bread, agent: str | Agent, inputs: Iterable[object], options: Options
+) -> list[Outcome | BreadError]:
+    """Run an agent on many inputs; one that was interrupted goes on where it was.
+
+    Args:
+        bread: Who runs the agent.
+        agent: The agent.
+        inputs: What it is given, one a run.
+        options: How.
+
+    Returns:
+        How each run ended, in the order of the inputs; the fault of one that failed.
+    """
+    cases = [
+        Case(name=f"input-{number}", input=value)
+        for number, value in enumerate(inputs, start=1)
+    ]
+    if not cases:
+        return []
+    suite = Suite(agent, cases, kind="functional", name="map")
+    report = await evaluate(bread, [suite], replace(options, keep_waiting=True))
+    return [await _ended(bread, row) for row in report.rows]
+
+
+async def _ended(bread: Bread, row: EvalRow) -> Outcome | BreadError:
+    if not row.run:
+        return BreadError(row.error or "The run never began.", code="RUN_FAILED")
+    found = await bread.find_run(row.run)
+    waiting = [call for call in await bread.pending() if call.run_id == found.id]
+    try:
+        return kept_outcome(found, await bread.crumbs(found.id), waiting)
+    except BreadError as error:
+        return error
 
 
 def _carries(suite: Suite, tags: Sequence[str]) -> bool:

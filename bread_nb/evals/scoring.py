@@ -27,6 +27,9 @@ class Missing:
     def __repr__(self) -> str:
         return "nothing"
 
+    def __reduce__(self) -> str:
+        return "MISSING"
+
 
 MISSING: Final = Missing()
 

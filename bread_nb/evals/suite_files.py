@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import yaml
+from pydantic import JsonValue
 
 from bread_nb.base.wire import read_json
 from bread_nb.errors import BreadError, closest
@@ -87,7 +88,7 @@ def _cases(read: object) -> list[Case]:
 def _case(fields: Fields, number: int) -> Case:
     if "input" not in fields:
         raise _unusable(f"case {number} has no input", "input: what the agent is given")
-    decisions = cast("Mapping[str, str]", fields.get("decisions", {}))
+    decisions = cast("Mapping[str, JsonValue]", fields.get("decisions", {}))
     return Case(
         name=fields.get("name") or f"case-{number}",
         input=fields["input"],
@@ -96,8 +97,16 @@ def _case(fields: Fields, number: int) -> Case:
         scorers=_scorers(fields.get("scorers")),
         repeat=_whole(fields.get("repeat", "1"), "repeat"),
         tags=_listed(fields.get("tags", [])),
-        decisions={tool: _true(said) for tool, said in decisions.items()},
+        decisions={tool: _decision(said) for tool, said in decisions.items()},
     )
+
+
+def _decision(said: JsonValue) -> JsonValue:
+    """Yes or no to a call; anything else is the answer to a question."""
+    try:
+        return _true(said)
+    except ValueError:
+        return said
 
 
 def _scorers(read: object) -> list[Scorer]:

@@ -1,0 +1,107 @@
+"""A row: one run of one case, scored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from bread_nb.base.redact import Redactor
+from bread_nb.errors import BreadError, Halt
+from bread_nb.evals.attempts import BUSY, Attempts
+from bread_nb.evals.case import Suite
+from bread_nb.evals.scoresheet import EvalRow, Item
+from bread_nb.evals.scoring import Attempt, Scorer, Verdict
+
+__all__ = ["row_of"]
+
+
+async def row_of(attempts: Attempts, item: Item, session: str) -> EvalRow | None:
+    """The row of an item; None when another process has it in hands.
+
+    Args:
+        attempts: Runs the item's case.
+        item: The item.
+        session: The first part of its session's id.
+    """
+    suite, redactor = attempts.suite, attempts.bread.redactor
+    try:
+        attempt, spent, handle = await attempts.attempt(item, session)
+    except BreadError as error:
+        if error.code in BUSY:
+            return None
+        if error.code == "RUN_CANCELLED":
+            raise
+        words = " ".join(line.strip() for line in error.lines()[:2])
+        name, said = item.case.name, redactor.text(words)
+        return EvalRow(case=name, repeat=item.repeat, status="error", error=said)
+    verdicts: list[Verdict] = []
+    if attempt.status != "failed":
+        scorers = suite.scorers_of(item.case)
+        verdicts = [await _scored(scorer, attempt) for scorer in scorers]
+    if attempt.status == "waiting" and not attempts.keep_waiting:
+        await attempts.bread.cancel(handle)
+    row = _weighed(attempt, verdicts, _trouble(attempt, suite))
+    known = attempt.cost is not None and spent.cost is not None
+    return replace(
+        _told(row, redactor),
+        repeat=item.repeat,
+        cost=(attempt.cost or 0.0) + (spent.cost or 0.0) if known else None,
+        tokens=attempt.usage.total + spent.tokens,
+        run=handle,
+        tags=tuple(item.case.tags),
+    )
+
+
+def _told(row: EvalRow, redactor: Redactor) -> EvalRow:
+    """The row without the secrets that an answer or a scorer may have said."""
+    said = (replace(v, why=redactor.text(v.why)) if v.why else v for v in row.verdicts)
+    return replace(
+        row,
+        answer=redactor.text(row.answer),
+        error=redactor.text(row.error) if row.error else None,
+        verdicts=tuple(said),
+    )
+
+
+async def _scored(scorer: Scorer, attempt: Attempt) -> Verdict:
+    try:
+        return await scorer.score(attempt)
+    except Halt as halt:
+        return Verdict(scorer=scorer.name, passed=False, why=str(halt), broken=True)
+
+
+def _trouble(attempt: Attempt, suite: Suite) -> str | None:
+    """Why the run itself is no answer, if it is none."""
+    if attempt.status == "failed":
+        return attempt.error or "the run failed"
+    if attempt.status == "finished" or suite.kind != "functional":
+        return None
+    if attempt.status == "waiting":
+        return "it waits for a person; Case(decisions={...}) answers"
+    return f"it was stopped: {attempt.reason or 'stopped'}"
+
+
+def _weighed(
+    attempt: Attempt, verdicts: Sequence[Verdict], trouble: str | None
+) -> EvalRow:
+    """The row of an attempt, as far as its scorers decide it."""
+    scores = [v.score for v in verdicts if v.score is not None]
+    score = sum(scores) / len(scores) if scores else float(trouble is None)
+    if attempt.status == "failed":
+        status, score = "error", 0.0
+    elif any(verdict.broken for verdict in verdicts):
+        status, score = "broken", 0.0
+    elif trouble is None and all(verdict.passed for verdict in verdicts):
+        status = "passed"
+    else:
+        status = "failed"
+    return EvalRow(
+        case=attempt.name,
+        status=status,
+        score=score,
+        verdicts=tuple(verdicts),
+        answer=attempt.answer if attempt.status == "finished" else attempt.text,
+        error=trouble,
+        turns=attempt.turns,
+        ms=attempt.duration_ms,
+    )
