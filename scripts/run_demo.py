@@ -1,9 +1,11 @@
 """Runs a notebook in a real kernel and prints what its agents answered.
 
+Models are called, not replayed from the notebook's recording, unless BREAD_MODE says so.
 The notebook's file is left as it is. Below the answers stand the kept runs with
 their tokens and times, as a last cell with `%bread runs` shows them.
 """
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -44,6 +46,7 @@ def cell_text(cell: nbformat.NotebookNode) -> str:
 
 def main() -> None:
     path = Path(sys.argv[1])
+    os.environ.setdefault("BREAD_MODE", "live")
     began = time.monotonic()
     try:
         notebook = run_notebook(path)

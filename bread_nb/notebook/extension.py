@@ -32,6 +32,7 @@ __all__ = ["load_ipython_extension", "unload_ipython_extension"]
 
 _NAME = "bread"
 _SLOT = "_bread_nb"
+_DECK = "_bread_nb_deck"
 _PATIENCE_SECONDS = 0.5
 # Where front ends tell a kernel which notebook is its own.
 _VS_CODE = "__vsc_ipynb_file__"
@@ -45,7 +46,7 @@ class _Loaded:
         self._shell = shell
         self._stage: Stage | None = None
         self._raw_cell = ""
-        self.deck = Deck(anew=True, notebook=self._notebook)
+        self.deck = _deck_of(shell)
         self._matcher = matcher(Known(agents=_agent_ids, handles=self._handles))
 
     @property
@@ -87,13 +88,6 @@ class _Loaded:
         if self._stage is not None:
             self._stage.close()
 
-    def _notebook(self) -> str | None:
-        """The notebook's name, where the front end tells it."""
-        shell: Any = self._shell
-        told: object = shell.user_ns.get(_VS_CODE)
-        path = told if isinstance(told, str) else os.environ.get(_JUPYTER, "")
-        return Path(path).name if path.endswith(".ipynb") else None
-
     def _shared(self, place: Path | None) -> Bread:
         return self.stage.bread(place)
 
@@ -117,6 +111,22 @@ class _Loaded:
         except (BreadError, TimeoutError):
             return []
         return [row.handle for row in rows]
+
+
+def _deck_of(shell: InteractiveShell) -> Deck:
+    """The kernel's one deck, which loading the extension again leaves as it is."""
+    told: Any = shell
+
+    def notebook() -> str | None:
+        """The notebook's name, where the front end tells it."""
+        named: object = told.user_ns.get(_VS_CODE)
+        path = named if isinstance(named, str) else os.environ.get(_JUPYTER, "")
+        return Path(path).name if path.endswith(".ipynb") else None
+
+    deck = vars(shell).get(_DECK)
+    if not isinstance(deck, Deck):
+        deck = vars(shell)[_DECK] = Deck(anew=True, notebook=notebook)
+    return deck
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:

@@ -146,6 +146,7 @@ def test_a_session_that_records_begins_its_cassette_anew(folder: Path, live: Ker
         with kernel(folder, BREAD_MODE="record", BREAD_CASSETTE="story") as page:
             page.ok("%load_ext bread_nb")
             page.ok(f"%bread writer {text}")
+            page.ok("%reload_ext bread_nb")
             page.ok(f"%bread writer {text} more")
         lines = tape.read_text("utf-8").splitlines()
         assert len(lines) == 2
