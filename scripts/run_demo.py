@@ -1,8 +1,8 @@
 """Runs a notebook in a real kernel and prints what its agents answered.
 
-Models are called, not replayed from the notebook's recording, unless BREAD_MODE says so.
-The notebook's file is left as it is. Below the answers stand the kept runs with
-their tokens and times, as a last cell with `%bread runs` shows them.
+Models are called, not replayed from a recording, unless BREAD_MODE says so. The
+notebook's file is left as it is. Below the answers stand the kept runs with their
+tokens and times, as a last cell with `%bread runs` shows them.
 """
 
 import os
