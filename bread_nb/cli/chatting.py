@@ -13,19 +13,24 @@ from bread_nb.base.ids import new_id
 from bread_nb.bread import Bread
 from bread_nb.cli.exits import FINISHED, WAITING
 from bread_nb.cli.prompting import ask, read_line
-from bread_nb.cli.render import TextVoice, tell
+from bread_nb.cli.render import TextVoice, as_command, tell
 from bread_nb.cli.running import follow, tell_end
 from bread_nb.errors import BreadError
 from bread_nb.project.inputs import read_input
+from bread_nb.runtime.inbox import find_session
 from bread_nb.runtime.outcome import Outcome, PendingCall, Stopped, Suspended
 from bread_nb.runtime.run import Run
 
 __all__ = ["chat"]
 
+_COMMAND = "chat"
+
 
 @click.command(name="chat")
 @click.argument("agent")
-@click.option("--session", metavar="S", help="Go on in this session.")
+@click.option(
+    "--session", metavar="S", help="Go on in this session, or in that of the run S."
+)
 @click.option("--model", metavar="P:M", help="Another model.")
 def chat(
     agent: str, *, session: str | None, model: str | None
@@ -38,9 +43,13 @@ def chat(
 
     def hold(runner: asyncio.Runner) -> int:
         bread = Bread.load()
-        talk = _Talk(bread, runner, agent=agent, session=session, model=model)
         try:
+            named = session and runner.run(find_session(bread.store, session))
+            talk = _Talk(bread, runner, agent=agent, session=named, model=model)
             return talk.hold()
+        except BreadError as error:
+            error.do = as_command(error.do, _COMMAND)
+            raise
         finally:
             runner.run(bread.close())
 
@@ -84,7 +93,7 @@ class _Talk:
             known = self._bread.agent(self._agent)
             value = read_input(self._agent, known, text)
         except BreadError as error:
-            tell(error)
+            tell(error, _COMMAND)
             return
         streams = known.format != "json"
         outcome = self._follow(lambda: self._start(value), streams=streams)
@@ -120,7 +129,7 @@ class _Talk:
         voice = TextVoice(streams=streams)
 
         async def turn() -> Outcome:
-            return await follow(start(), voice)
+            return await follow(start(), voice, _COMMAND)
 
         try:
             outcome = self._runner.run(turn())
@@ -128,7 +137,7 @@ class _Talk:
             return None
         except BreadError as error:
             voice.fail(error)
-            tell(error)
+            tell(error, _COMMAND)
             return None
         voice.end(outcome)
         if isinstance(outcome, Stopped):

@@ -25,7 +25,7 @@ from bread_nb.errors import BreadError
 from bread_nb.project.decisions import Decisions, typed_answer
 from bread_nb.project.inputs import read_input
 from bread_nb.project.lists import resume_command
-from bread_nb.runtime.inbox import find_question
+from bread_nb.runtime.inbox import find_question, find_session
 from bread_nb.runtime.outcome import PendingCall
 
 __all__ = ["cancel", "recover", "resume", "run"]
@@ -45,7 +45,9 @@ _as_trace = click.option(
 @_as_json
 @_as_lines
 @_as_trace
-@click.option("--session", metavar="S", help="Go on in this session.")
+@click.option(
+    "--session", metavar="S", help="Go on in this session, or in that of the run S."
+)
 @click.option("--skill", metavar="K", help="Begin with this skill.")
 @click.option("--model", metavar="P:M", help="Another model, for this run.")
 @click.option("--discard", is_flag=True, help="End the run that waits in the session.")
@@ -86,7 +88,7 @@ async def run(
         started = bread.run(
             agent,
             read_input(agent, known, text),
-            session=session,
+            session=session and await find_session(bread.store, session),
             skill=skill,
             model=model,
             discard=discard,

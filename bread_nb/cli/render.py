@@ -45,6 +45,7 @@ __all__ = [
     "tell",
 ]
 
+_GOES_ON = re.compile(r"%%bread \S+ --session \S+(?=\s*$)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -193,9 +194,9 @@ class JsonVoice:
         click.echo(dumps({"outcome": "failed", "error": _redacted(told)}))
 
 
-def tell(error: BreadError) -> None:
+def tell(error: BreadError, command: str = "run") -> None:
     """An error on stderr in its lines, with commands as they are typed here."""
-    lines = [as_command(line) for line in error.lines()]
+    lines = [as_command(line, command) for line in error.lines()]
     click.echo("\n".join(map(_redactor().text, lines)), err=True)
 
 
@@ -222,9 +223,16 @@ def called(tool: str, args: Mapping[str, JsonValue]) -> str:
     return "  ".join(part for part in (tool, preview({**args})) if part)
 
 
-def as_command(text: str) -> str:
-    """A text with what is typed in a cell as it is typed in a terminal."""
-    return text.replace("%%bread ", "bread run ").replace("%bread ", "bread ")
+def as_command(text: str, command: str = "run") -> str:
+    """A text with what is typed in a cell as it is typed in a terminal.
+
+    Args:
+        text: The text.
+        command: The command that an agent is named to here, `run` or `chat`.
+    """
+    if command == "run":
+        text = _GOES_ON.sub(r'\g<0> "…"', text)
+    return text.replace("%%bread ", f"bread {command} ").replace("%bread ", "bread ")
 
 
 def note(text: str) -> None:

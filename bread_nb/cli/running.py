@@ -73,8 +73,10 @@ async def carry_out(
     return exit_code(outcome)
 
 
-async def follow(run: Run, voice: Voice) -> Outcome:
+async def follow(run: Run, voice: Voice, command: str = "run") -> Outcome:
     """Tell each crumb of a run; an interrupt cancels it and waits for its end.
+
+    `command` is what an agent is named to where it says how to go on.
 
     Raises:
         BreadError: The fault the run ended with.
@@ -88,7 +90,7 @@ async def follow(run: Run, voice: Voice) -> Outcome:
         error = await _end_of(run)
         if error is not None:
             voice.fail(error)
-            tell(error)
+            tell(error, command)
         raise
 
 

@@ -262,12 +262,9 @@ class _Waiting:
 def stopped(live: Live | None) -> BreadStopped:
     """The two lines a cell ends with when the person ended it."""
     if live is None:
-        return BreadStopped("Stopped by you.", code="RUN_CANCELLED", do="run it again")
-    name = live.handle or live.agent_id
-    next_step = (
-        "next message goes on from here" if live.ended.done() else "it is ending"
-    )
-    do = f"{next_step}; %bread show {name}"
+        return BreadStopped("Stopped by you.", code="RUN_CANCELLED", do="%bread runs")
+    ending = f"%bread show {live.handle or 'last'}"
+    do = live.next_step if live.ended.done() else ending
     return BreadStopped("Stopped by you.", code="RUN_CANCELLED", do=do)
 
 

@@ -25,6 +25,7 @@ from bread_nb.notebook.stage import Stage
 from bread_nb.project.inputs import read_input
 from bread_nb.providers.modes import in_ci
 from bread_nb.runtime.agent import Agent
+from bread_nb.runtime.inbox import find_session
 from bread_nb.runtime.outcome import Stopped, Suspended
 from bread_nb.runtime.run import Run
 from bread_nb.stores.records import RunRow
@@ -119,6 +120,10 @@ def _ask(stage: Stage, line: RunLine, body: str | None) -> _Ask:
         value = _filled(value, space)
     if given and isinstance(value, str) and value.strip():
         value = f"{value}\n\n{describe(given)}"
+    if line.session is not None:
+        name, store = line.session, bread.store
+        session = stage.engine.call(lambda: find_session(store, name))
+        line = replace(line, session=session)
     return _Ask(
         stage=stage,
         bread=bread,

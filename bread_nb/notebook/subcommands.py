@@ -189,7 +189,8 @@ def _cancel(stage: Stage, rest: str) -> None:
     shown = stage.watch.known(row.id)
     if shown is not None:
         shown.rest()
-    stage.say(f"{row.handle} is stopped. The next message goes on from there.")
+    again = f"%%bread {row.agent_id} --session {row.handle}"
+    stage.say(f"{row.handle} is stopped. To go on from there: {again}")
 
 
 def _recover(stage: Stage, rest: str) -> Run | list[Run] | None:

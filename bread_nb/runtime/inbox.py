@@ -11,10 +11,17 @@ from bread_nb.base.ids import now_ms
 from bread_nb.errors import BreadError
 from bread_nb.runtime.closed import ended_words, not_open
 from bread_nb.runtime.outcome import PendingCall
-from bread_nb.stores.records import Checkpoint, RunRow
+from bread_nb.stores.records import Checkpoint, RunRow, Session
 from bread_nb.stores.store import Store
 
-__all__ = ["expired_questions", "find_question", "find_run", "late", "open_questions"]
+__all__ = [
+    "expired_questions",
+    "find_question",
+    "find_run",
+    "find_session",
+    "late",
+    "open_questions",
+]
 
 R = TypeVar("R", Checkpoint, RunRow)
 _SHORTEST_PREFIX = 4
@@ -69,6 +76,17 @@ async def _run_named(store: Store, name: str) -> RunRow | None:
     if named:
         return named[0]
     return _by_prefix(await store.query(RunRow), name)
+
+
+async def find_session(store: Store, name: str) -> str:
+    """The session a person means: one of this name, or that of the run of this handle.
+
+    A name that is neither is that of a new session.
+    """
+    if await store.get(Session, name) is None:
+        named = await store.query(RunRow, {"handle": name}, newest_first=True, limit=1)
+        return named[0].session_id if named else name
+    return name
 
 
 async def find_question(store: Store, name: str) -> Checkpoint:

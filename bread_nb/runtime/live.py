@@ -113,12 +113,24 @@ class Live:
             self._end(error=self._cancelled())
 
     def _cancelled(self) -> BreadError:
-        return BreadError(
-            "Stopped by you.",
-            code="RUN_CANCELLED",
-            do=f"next message goes on from here; "
-            f"%bread show {self.handle or self.agent_id}",
-        )
+        return BreadError("Stopped by you.", code="RUN_CANCELLED", do=self.next_step)
+
+    @property
+    def next_step(self) -> str:
+        """What goes on from where the run is left."""
+        session = f" --session {self.handle}" if self.handle else ""
+        return f"%%bread {self.agent_id}{session}"
+
+    def explain(self, cancelled: asyncio.CancelledError) -> None:
+        """Have a notebook show a cell that was cut off here in two lines."""
+        end = self.ended.exception() if self.ended.done() else None
+        if not isinstance(end, BreadError):
+            what = f"Interrupted; {self.handle or self.agent_id} "
+            what += "has ended." if self.ended.done() else "works on."
+            do = f"%bread show {self.handle or 'last'}"
+            end = BreadError(what, code="RUN_CANCELLED", do=do)
+        lines = end.lines()
+        vars(cancelled)["_render_traceback_"] = lambda: lines
 
     def cancel(self) -> None:
         """Ask the work to end now; asking twice is asking once."""

@@ -154,9 +154,10 @@ class Run:
         ended = self._live.ended
         try:
             await follow(self._live, loop, ended.done, crumbs=False)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
             self.cancel()
             await follow(self._live, loop, ended.done, crumbs=False)
+            self._live.explain(cancelled)
             raise
         return ended.result()
 
@@ -225,7 +226,11 @@ class _Crumbs:
         if self._next >= len(live.crumbs):
             loop = asyncio.get_running_loop()
             self._run._begin(loop)  # pyright: ignore[reportPrivateUsage]
-            await follow(live, loop, self._has_news)
+            try:
+                await follow(live, loop, self._has_news)
+            except asyncio.CancelledError as cancelled:
+                live.explain(cancelled)
+                raise
         if self._next < len(live.crumbs):
             crumb = live.crumbs[self._next]
             self._next += 1

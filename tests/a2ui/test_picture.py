@@ -156,7 +156,7 @@ def test_a_run_stopped_by_a_person():
     assert head_and_note(told) == [
         "triage stopped by you · openai:gpt-5 · 2 turns · 5 calls, 1 cut short · "
         "$0.2100",
-        "The history is whole; the next message goes on from here.",
+        "The history is whole; the next message in its session goes on from here.",
     ]
 
 

@@ -164,3 +164,9 @@ def test_ctrl_c_stops_the_turn_and_the_talk_goes_on(apart: Project):
         process.kill()
     assert (process.returncode, out) == (0, "\nDone.\n")
     assert "Stopped by you. [RUN_CANCELLED]" in err
+    assert "  do   bread chat " in err
+
+
+def test_an_agent_that_is_not_there_is_named_to_chat_with(project: Project):
+    said = project.bread("chat", "writr", stdin="")
+    assert said.error()[2] == "  do   bread chat writer"

@@ -114,7 +114,7 @@ def test_a_run_that_is_stopped_at_a_bound_exits_4(apart: Project):
     assert said.code == 4
     assert said.err.splitlines() == [
         "baker-1 stopped: 1 step used",
-        "  What is done is kept; the next message goes on from here.",
+        "  What is done is kept; the next message in its session goes on from here.",
         "  bread show baker-1",
     ]
 
@@ -347,9 +347,21 @@ def test_ctrl_c_ends_the_run_whole_even_while_a_tool_does_not_stop(apart: Projec
     assert process.returncode == 130
     assert err.splitlines() == [
         "Stopped by you. [RUN_CANCELLED]",
-        "  do   next message goes on from here; bread show publisher-1",
+        '  do   bread run publisher --session publisher-1 "…"',
     ]
     assert "publisher-1  stopped" in apart.bread("runs").out
+
+
+def test_a_run_s_handle_names_its_session(project: Project):
+    project.write({"script.yaml": '- "One."\n- "Two."'})
+    project.agent("parrot")
+    assert project.bread("run", "parrot", "a").out == "One.\n"
+    went_on = project.bread("run", "parrot", "b", "--session", "parrot-1", "--json")
+    again = json.loads(went_on.out)
+    first = json.loads(project.bread("export", "parrot-1").out.splitlines()[0])
+    assert again["sessionId"] == first["sessionId"]
+    own = project.bread("run", "parrot", "c", "--session", "blog", "--json")
+    assert json.loads(own.out)["sessionId"] == "blog"
 
 
 def test_a_reader_that_leaves_is_no_fault(apart: Project):

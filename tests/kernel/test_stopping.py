@@ -61,6 +61,29 @@ def test_the_history_of_a_stopped_run_can_be_sent_again(stuck: Kernel):
     assert said == f"going on {roles} cancelled by user\n"
 
 
+def test_what_a_stopped_cell_says_to_do_goes_on_from_there(stuck: Kernel):
+    cell = stuck.start("%%bread stuck\nhi")
+    stuck.view(stuck.card(cell)).state("tools")
+    stuck.interrupt()
+    _, do = stuck.finish(cell, 5).told.splitlines()
+    line = do.removeprefix("  do   ")
+    assert line.startswith("%%bread stuck --session stuck-")
+    stuck.ok(f"{line} --out on\nand now?")
+    said = stuck.ok("print(on.text, len(on.outcome.messages))").stdout
+    assert said == "going on 5\n"
+
+
+def test_an_interrupt_ends_a_cell_that_reads_crumbs(stuck: Kernel):
+    stuck.ok("bread = Bread.load(); read = bread.run(stuck, 'hi'); read")
+    cell = stuck.start("print('reading')\nasync for crumb in read: pass")
+    stuck.wait(lambda: stuck.of(cell, "stream"), "the cell at work")
+    stuck.interrupt()
+    told = stuck.finish(cell, 5).told.splitlines()
+    assert told[0].endswith("works on. [RUN_CANCELLED]")
+    assert len(told) == 2
+    stuck.ok("read.cancel()")
+
+
 def test_stop_on_a_subshell_ends_a_blocking_cell(stuck: Kernel):
     cell = stuck.start("%%bread stuck\nhi")
     view = stuck.view(stuck.card(cell))
@@ -105,12 +128,22 @@ def test_the_next_cell_works_and_the_interrupt_is_the_kernels_own_again(
 
 
 def test_an_interrupt_ends_an_awaiting_cell(stuck: Kernel):
-    stuck.ok("bread = Bread.load(); mine = bread.run(stuck, 'hi'); mine")
+    stuck.ok(
+        "from dataclasses import replace\n"
+        "bread = Bread.load()\n"
+        "mine = bread.run(replace(stuck, name='stuck'), 'hi'); mine"
+    )
     stuck.wait(lambda: stuck.ok("print('start' in calls)").stdout == "True\n", "it")
     cell = stuck.start("print('waiting'); await mine")
     stuck.wait(lambda: stuck.of(cell, "stream"), "the cell at work")
     stuck.interrupt()
-    assert stuck.finish(cell, 5).status == "error"
+    result = stuck.finish(cell, 5)
+    assert result.status == "error"
+    handle = stuck.ok("print(mine.handle)").stdout.strip()
+    assert result.told.splitlines() == [
+        "Stopped by you. [RUN_CANCELLED]",
+        f"  do   %%bread stuck --session {handle}",
+    ]
     assert stuck.ok("print(mine.status, tasks())").stdout == "cancelled 0\n"
 
 
