@@ -14,4 +14,6 @@ class Later:
         self._name = name
 
     def __getattr__(self, name: str) -> object:
-        return getattr(import_module(self._name), name)
+        found: object = getattr(import_module(self._name), name)
+        setattr(self, name, found)
+        return found

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import import_module
@@ -72,20 +72,22 @@ async def price(call: Called, rates: Mapping[str, Rates] | None = None) -> Price
         call: The call.
         rates: The project's own rates, by `provider:model`.
     """
-    found = _told(call, rates or {})
-    if found is not None or not _in_table(call):
+    chain = _chain(call.model, call.name)
+    found = _told(call, chain, rates or {})
+    if found is not None or not _in_table(call, chain):
         return found
     if not _table.cache_info().currsize:
         await asyncio.to_thread(_table)
-    return _looked_up(call)
+    return _looked_up(call, chain)
 
 
 def price_now(call: Called, rates: Mapping[str, Rates] | None = None) -> Price | None:
     """As `price`, for where nothing can be waited for."""
-    found = _told(call, rates or {})
-    if found is not None or not _in_table(call):
+    chain = _chain(call.model, call.name)
+    found = _told(call, chain, rates or {})
+    if found is not None or not _in_table(call, chain):
         return found
-    return _looked_up(call)
+    return _looked_up(call, chain)
 
 
 async def stamped(
@@ -118,14 +120,15 @@ def _asked_last(said: Sequence[Delta]) -> str | None:
 # -- without the table -----------------------------------------------------------------
 
 
-def _told(call: Called, rates: Mapping[str, Rates]) -> Price | None:
+def _told(
+    call: Called, chain: Sequence[ChatModel], rates: Mapping[str, Rates]
+) -> Price | None:
     """The price as the service or the caller knows it, or none to pay."""
     report = call.report
     if report is not None and _PRICE in report.terms:
         return None
     if report is not None and report.price is not None:
         return report.price if is_money(report.price.amount) else None
-    chain = list(_chain(call.model, call.name))
     own = next((d.rates for m in chain if (d := _described(m)) and d.rates), None)
     own = own or rates.get(call.name)
     if own is not None:
@@ -134,12 +137,14 @@ def _told(call: Called, rates: Mapping[str, Rates]) -> Price | None:
     return FREE if chain[-1].free else None
 
 
-def _chain(model: ChatModel, name: str) -> Iterator[ChatModel]:
+def _chain(model: ChatModel, name: str) -> list[ChatModel]:
     """The model that answered as `name`, and what is inside of it."""
     at: ChatModel | None = _named(model, name) or model
+    chain: list[ChatModel] = []
     while at is not None:
-        yield at
+        chain.append(at)
         at = next(filter(None, (getattr(at, each, None) for each in _INSIDE)), None)
+    return chain
 
 
 def _named(model: ChatModel, name: str) -> ChatModel | None:
@@ -188,21 +193,21 @@ class _Place:
     url: str | None
 
 
-def _in_table(call: Called) -> bool:
+def _in_table(call: Called, chain: Sequence[ChatModel]) -> bool:
     """Whether it is worth to ask the table."""
     report = call.report
     return bool(
         report is not None
         and report.usage.total
         and _PRICE not in report.terms
-        and not (report.price or list(_chain(call.model, call.name))[-1].free)
-        and _place(call) is not None
+        and not (report.price or chain[-1].free)
+        and _place(chain) is not None
     )
 
 
-def _place(call: Called) -> _Place | None:
+def _place(chain: Sequence[ChatModel]) -> _Place | None:
     """Where the model that answered is sold; None for a host that nobody knows."""
-    found = [d for m in _chain(call.model, call.name) if (d := _described(m))]
+    found = [d for m in chain if (d := _described(m))]
     if not found:
         return None
     described = found[-1]
@@ -227,8 +232,8 @@ def _is_public(url: str) -> bool:
         return "." in host and not host.endswith((".local", ".internal", ".localhost"))
 
 
-def _looked_up(call: Called) -> Price | None:
-    place, report = _place(call), call.report
+def _looked_up(call: Called, chain: Sequence[ChatModel]) -> Price | None:
+    place, report = _place(chain), call.report
     if place is None or report is None:
         return None
     names = (call.answered, call.name.partition(":")[2])
