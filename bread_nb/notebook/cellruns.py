@@ -285,7 +285,7 @@ def _nobody(waiting: Suspended) -> BreadError:
         "The run waits and nobody can answer.",
         code="NO_ONE_TO_ASK",
         why=f"{tools} {need} a person; this is a run without a page.",
-        do=f"run it where somebody can answer, or: %bread resume {first.handle} "
-        "--approve",
+        do="record the answer (%bread mode record NAME), run it where somebody can "
+        f"answer, or: %bread resume {first.handle} --approve",
         context={"handles": [call.handle for call in waiting.pending]},
     )
