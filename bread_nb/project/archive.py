@@ -83,6 +83,11 @@ class Archive:
         return self._kit.redactor
 
     @property
+    def deck(self) -> Deck:
+        """The recordings that models are replayed from, and the mode."""
+        return self._kit.catalog.deck
+
+    @property
     def sessions(self) -> Sessions:
         """The conversations."""
         return Sessions(self._kit.store)

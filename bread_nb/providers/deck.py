@@ -16,6 +16,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from bread_nb.base.ids import now_ms
+from bread_nb.base.wire import dumps
 from bread_nb.errors import BreadError
 from bread_nb.providers.asked import key_of
 from bread_nb.providers.consents import Consent, Question, consent_of
@@ -168,7 +169,7 @@ class Deck:
         ]
 
     def has_recordings(self) -> bool:
-        """Whether there is a cassette in the working directory, or one that was added."""
+        """Whether there is any cassette to look in."""
         return bool(self._cassettes()) or any(path.is_file() for path in self._added)
 
     def _cassettes(self) -> list[Path]:
@@ -267,14 +268,14 @@ class Deck:
             self._into = before
 
     def forget_older(self, path: Path) -> None:
-        """Take out what was recorded before this process recorded it all anew."""
+        """Take out what is older than this process, and put the rest in order."""
         with self._gate:
             if path.exists():
                 rewrite(path, lambda lines: self._fresh(path, lines))
 
     def _fresh(self, path: Path, lines: Sequence[Line]) -> list[str]:
         mine = (line for line in lines if (path, line.value.get("key")) in self._begun)
-        return [line.text for line in mine]
+        return [line.text for line in sorted(mine, key=_order)]
 
     def target(self) -> Path:
         """The cassette that is recorded into.
@@ -311,6 +312,16 @@ class Deck:
                 else:
                     rewrite(path, lambda lines: _without(lines, key))
             append(path, line)
+
+
+def _order(line: Line) -> list[str]:
+    """By what was asked, so that it is the same whatever was answered first."""
+    asked = line.value.get("asked")
+    if not isinstance(asked, dict):
+        return ["~", str(line.value.get("key"))]
+    messages = asked.get("messages")
+    told = messages if isinstance(messages, list) else []
+    return [str(asked.get("system")), *(dumps(message) for message in told)]
 
 
 def _without(lines: Sequence[Line], key: str) -> list[str]:

@@ -157,4 +157,5 @@ def test_the_plugin_alone_loads_little(project: pytest.Pytester):
             assert heavy.isdisjoint(sys.modules)
         """,
     )
-    project.runpytest_subprocess("-p", "no:asyncio").assert_outcomes(passed=1)
+    others = ("-p", "no:asyncio", "-p", "no:nbmake")
+    project.runpytest_subprocess(*others).assert_outcomes(passed=1)
