@@ -181,3 +181,22 @@ def test_pass_at_k_and_the_paired_test_are_exact():
     assert mcnemar(0, 0) == 1.0
     assert mcnemar(6, 0) == pytest.approx(0.03125)
     assert mcnemar(5, 5) == 1.0
+
+
+async def test_the_plot_shows_cases_costs_and_times(
+    evaluated: Evaluate, tmp_path: Path
+):
+    report = await evaluated(suite(**MIXED))
+    figure = report.plot()
+    rates, costs, times = figure.axes
+    assert [bar.get_width() for bar in rates.patches] == [0.0, 0.0, 1.0]
+    assert [label.get_text() for label in rates.get_yticklabels()] == [
+        "oats",
+        "spelt",
+        "rye",
+    ]
+    unknown = [not len(dot.get_facecolors()) for dot in costs.collections]
+    assert unknown == [row.cost is None for row in report.rows]
+    assert sum(bar.get_height() for bar in times.patches) == 3
+    figure.savefig(tmp_path / "report.png")
+    assert (tmp_path / "report.png").stat().st_size > 1000
