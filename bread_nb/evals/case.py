@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, cast
 
@@ -23,7 +23,7 @@ Kind: TypeAlias = Literal[
 KINDS = ("functional", "prompt-injection", "jailbreak", "data-exfiltration")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Case:
     """One thing an agent must do.
 
@@ -41,6 +41,7 @@ class Case:
 
     name: str
     input: object
+    _: KW_ONLY
     expected: object = MISSING
     skill: str | None = None
     scorers: Sequence[Scorer] = ()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from bread_nb.base.ids import now_ms
 from bread_nb.base.redact import Redactor
+from bread_nb.crumbs import EvalVerdict
 from bread_nb.errors import BreadError, Halt
 from bread_nb.evals.attempts import BUSY, Attempts
 from bread_nb.evals.case import Suite
@@ -42,13 +44,29 @@ async def row_of(attempts: Attempts, item: Item, session: str) -> EvalRow | None
         await attempts.bread.cancel(handle)
     row = _weighed(attempt, verdicts, _trouble(attempt, suite))
     known = attempt.cost is not None and spent.cost is not None
+    row = _told(row, redactor)
+    if attempt.crumbs and verdicts:
+        attempts.bread.publish(_verdict(attempt, row))
     return replace(
-        _told(row, redactor),
+        row,
         repeat=item.repeat,
         cost=(attempt.cost or 0.0) + (spent.cost or 0.0) if known else None,
         tokens=attempt.usage.total + spent.tokens,
         run=handle,
         tags=tuple(item.case.tags),
+    )
+
+
+def _verdict(attempt: Attempt, row: EvalRow) -> EvalVerdict:
+    """What is told of a row: a crumb of the run that it judges."""
+    first = attempt.crumbs[0]
+    return EvalVerdict(
+        agent_id=first.agent_id,
+        run_id=first.run_id,
+        timestamp=now_ms(),
+        status="satisfied" if row.passed else "needs_revision",
+        score=None if row.status == "broken" else row.score,
+        critique=row.why or None,
     )
 
 

@@ -7,6 +7,7 @@ import pytest
 from evals.conftest import Evaluate, answering
 
 from bread_nb import Agent, Bread, BreadConfig, BreadError, Permissions, Scripted, tool
+from bread_nb.crumbs import EvalVerdict
 from bread_nb.errors import ProviderError
 from bread_nb.evals import Case, Suite, contains, custom, exact, judge
 from bread_nb.evals.evaluate import Options, Progress, evaluate
@@ -301,3 +302,19 @@ async def test_a_judge_grades_in_the_same_evaluation(evaluated: Evaluate):
     assert [row.status for row in report.rows] == ["passed", "failed"]
     assert [row.score for row in report.rows] == [1.0, 0.2]
     assert report.rows[0].tokens > 0
+
+
+async def test_each_verdict_is_a_crumb_of_the_run_it_is_about(
+    bread: Bread, evaluated: Evaluate
+):
+    told: list[EvalVerdict] = []
+    bread.on("crumb", lambda c: told.append(c) if c.type == "eval:verdict" else None)
+    answers = {"question 1": "answer 1", "question 2": "nothing"}
+    suite = Suite(answering(answers.get), numbered(2), scorers=[exact()])
+    report = await evaluated(suite, concurrency=1)
+    assert [(c.status, c.score, c.critique) for c in told] == [
+        ("satisfied", 1.0, None),
+        ("needs_revision", 0.0, "exact: it is not 'answer 2'"),
+    ]
+    runs = [(await bread.find_run(row.run)).id for row in report.rows]
+    assert [crumb.run_id for crumb in told] == runs

@@ -29,7 +29,7 @@ async def test_a_question_to_a_person_is_answered_as_the_case_says(
     approve = human_tool("approve", description="Ask the editor.")
     script = Scripted(
         [
-            {"calls": [{"name": "human_approve", "args": {}}]},
+            {"calls": [{"name": "human_approve", "args": {"question": "?"}}]},
             lambda r: r.messages[-1].parts[0].text,
         ]
     )
