@@ -6,7 +6,7 @@ nonce, the offers not to ask again, what changed since) is in `Extras`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -24,6 +24,7 @@ from bread_nb.crumbs import HumanRequired
 __all__ = [
     "Extras",
     "changed_since",
+    "credentials_hint",
     "form_view",
     "remember_choices",
     "settled_elsewhere",
@@ -97,6 +98,11 @@ def changed_since(
     if not diff:
         return None
     return {"text": say("changed_agent", {"agent": agent}), "diff": diff}
+
+
+def credentials_hint(names: Sequence[str]) -> str | None:
+    """Which secrets a call could use, for whoever has to find out what it did."""
+    return say("credentials_used", {"names": ", ".join(names)}) if names else None
 
 
 def settled_elsewhere(

@@ -349,9 +349,10 @@ class Deeds:
 
     async def look(self, checkpoint_id: str) -> None:
         """Say how a question ended that was answered where no crumb comes from."""
-        ended = await self._shown.forms.ended(checkpoint_id)
-        if ended is not None:
-            self._shown.settled(checkpoint_id, *ended)
+        shown = self._shown
+        ended = await shown.forms.ended(checkpoint_id)
+        if ended is not None and not shown.at_work():
+            shown.settled(checkpoint_id, *ended)
 
 
 def words_of(error: BaseException) -> str:

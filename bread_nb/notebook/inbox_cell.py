@@ -195,8 +195,7 @@ class InboxCell:
             self._sheet.more = len(wanted - rows.keys())
         for key, row in tuple(rows.items()):
             if row.state == "open" and key not in wanted:
-                await self._settle_row(row)
-                changed = True
+                changed = await self._settle_row(row) or changed
             elif self._grown_old(row):
                 row.state = "gone"
         return changed
@@ -218,11 +217,14 @@ class InboxCell:
             input=next(starts, None),
         )
 
-    async def _settle_row(self, row: InboxRow) -> None:
-        """A row needs nobody any more: it was answered, here or anywhere."""
+    async def _settle_row(self, row: InboxRow) -> bool:
+        """A row needs nobody any more; False while its run has not told of it yet."""
         shown = self._shown[row.id]
         if row.checkpoint is not None:
             ended = await shown.forms.ended(row.checkpoint)
+            form = shown.form(row.checkpoint)
+            if shown.at_work() and form is not None and form.open:
+                return False
             if ended is not None:
                 shown.settled(row.checkpoint, *ended)
         with self._lock:
@@ -231,6 +233,7 @@ class InboxCell:
             row.state = "settled"
             self._settled[row.id] = now_ms()
         self._go_on(row)
+        return True
 
     def _grown_old(self, row: InboxRow) -> bool:
         over = now_ms() - self._settled.get(row.id, 0) >= _GREY_MS

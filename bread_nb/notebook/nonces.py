@@ -16,13 +16,19 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from bread_nb.a2ui.blocks import tool_name
-from bread_nb.a2ui.questions import Extras, remember_choices, settled_elsewhere
+from bread_nb.a2ui.questions import (
+    Extras,
+    credentials_hint,
+    remember_choices,
+    settled_elsewhere,
+)
 from bread_nb.a2ui.words import say
 from bread_nb.base.ids import now_ms
 from bread_nb.bread import Bread
 from bread_nb.errors import BreadError
 from bread_nb.runtime.outcome import PendingCall
 from bread_nb.stores.records import Call, Checkpoint, Definition, RunRow
+from bread_nb.tools.tool import Tool
 
 __all__ = ["Armed", "OpenForms"]
 
@@ -88,6 +94,7 @@ class OpenForms:
             call = await store.get(Call, checkpoint.call)
             if call is not None and call.started_at is not None:
                 extras.started = _time_of_day(call.started_at)
+            extras.hint = credentials_hint(self._credentials(checkpoint))
         with self._lock:
             self._armed[checkpoint_id] = armed
         return extras
@@ -123,6 +130,17 @@ class OpenForms:
                 )
             del self._armed[checkpoint_id]
             return armed
+
+    def _credentials(self, checkpoint: Checkpoint) -> tuple[str, ...]:
+        """The names of the secrets that the tool may read, as it is today."""
+        try:
+            agent = self._bread.agent(checkpoint.agent_id)
+        except BreadError:
+            return ()
+        for tool in agent.tools:
+            if isinstance(tool, Tool) and tool.leaf == checkpoint.tool_name:
+                return tool.credentials
+        return ()
 
     async def _changed(self, checkpoint: Checkpoint) -> Json | None:
         """What changed in the agent's folder since it asked."""

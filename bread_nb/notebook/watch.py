@@ -36,6 +36,7 @@ from bread_nb.notebook.shown import Shown
 from bread_nb.providers.deck import Deck
 from bread_nb.runtime.live import Live
 from bread_nb.runtime.run import Run
+from bread_nb.stores.records import crumb_log
 
 __all__ = ["Watch"]
 
@@ -274,8 +275,25 @@ class Watch:
                 screen.settle()
         if screen.settled:
             self._forget(shown)
+            return
+        if screen.views and shown.run_id and not shown.ended and not shown.at_work():
+            self._engine.submit(lambda: self._look_elsewhere(shown))
+        self._tend(shown, screen)
+
+    async def _look_elsewhere(self, shown: Shown) -> None:
+        """Somebody looks at a run that another process may drive: show how it is."""
+        bread, run_id = shown.bread, shown.run_id
+        newest = await bread.store.read(crumb_log(run_id), newest=1)
+        if shown.at_work() or shown.ended or shown.run_id not in self._runs:
+            return
+        if newest and newest[0].seq > shown.card.story.seq:
+            await self.renew(shown)
+        elif shown.working:
+            if any(one.id == run_id for one in await bread.interrupted()):
+                shown.interrupted()
         else:
-            self._tend(shown, screen)
+            for form in tuple(shown.card.story.open_forms.values()):
+                await self._deeds[shown].look(form.crumb.checkpoint_id)
 
     def _forget(self, shown: Shown) -> None:
         """A run that is over and in nobody's sight needs no memory."""

@@ -82,6 +82,35 @@ def test_what_another_process_drives_is_left_to_it(
     assert lines(project / "kneaded.txt") == ["asked", "begun", "begun"]
 
 
+def test_a_card_shows_what_another_process_does_with_its_run(
+    open_kernel: OpenKernel, project: Path
+):
+    broken_off(open_kernel, project)
+    late, quick = shown(open_kernel), shown(open_kernel)
+    assert quick.result(quick.act("recover"))["ok"] is True
+    quick.form()
+    late.state("waiting")
+    late.form()
+    quick.answer(quick.form(), {"happened": True, "result": "by hand"})
+    quick.state("finished")
+    late.state("finished")
+    assert late.forms() == []
+
+
+def test_the_question_what_happened_names_the_credentials(
+    open_kernel: OpenKernel, project: Path
+):
+    source = KNEADER.replace("@tool\n", "@tool(credentials=['OVEN_KEY'])\n")
+    agent(project, "kneader", source)
+    keyed = lambda: open_kernel(OVEN_KEY="k-123456")  # noqa: E731
+    broken_off(keyed, project)
+    view = shown(keyed)
+    view.act("recover")
+    assert view.form()["hint"] == "It could use the credentials OVEN_KEY."
+    assert "k-123456" not in repr(view.heard())
+    assert view.result(view.act("end"))["ok"] is True
+
+
 def test_an_interrupted_run_can_be_ended(open_kernel: OpenKernel, project: Path):
     broken_off(open_kernel, project)
     view = shown(open_kernel)
