@@ -182,12 +182,14 @@ Block = Prose | Call | FileMade | Notice | Retried | Form | Row | Stranger
 class Turn:
     """One model turn: its blocks in the order they happened.
 
-    It is over when the model has ended it and none of its calls is open.
+    It is over when the model has ended it and none of its calls is open. `number` is
+    how the run counts it, once the model has ended it.
     """
 
     id: str
     blocks: list[Block] = field(default_factory=list[Block])
     made: int = 0
+    number: int | None = None
     priced: bool = False
     over: bool = False
     retries: int = 0

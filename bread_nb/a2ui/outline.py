@@ -157,8 +157,16 @@ def _name(story: Telling) -> str:
 
 def _facts(story: Telling) -> list[str]:
     model = story.model or story.model_asked
-    turns = say("turns", {"n": max(len(story.turns), 1)})
+    turns = say("turns", {"n": _turns(story)})
     return [visible(model), turns] if model else [turns]
+
+
+def _turns(story: Telling) -> int:
+    """The turns that the model began; one that it was asked for twice is one."""
+    begun = [t for t in story.turns if t.mark is not None or t.blocks]
+    counted = {turn.number for turn in begun if turn.number is not None}
+    cut = sum(turn.number is None for turn in begun)
+    return max(len(counted) + cut, 0 if isinstance(story.end, RunEnd) else 1)
 
 
 def _calls(story: Telling) -> str:

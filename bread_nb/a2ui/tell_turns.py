@@ -73,7 +73,7 @@ def used(story: Telling, crumb: c.ModelUsed) -> None:
     if story.turns and story.turns[-1].priced and story.at_rest:
         story.turns[-1].over = True
     turn = story.turn(spoken=True)
-    turn.priced = turn.over = True
+    turn.number, turn.priced, turn.over = crumb.turn, True, True
     words = say("mark_model", {"n": len(story.turns)})
     if turn.mark is not None:
         story.remark(turn.mark, "model", words)

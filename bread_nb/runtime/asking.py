@@ -36,6 +36,7 @@ async def ask_model(drive: Drive, toolbox: Toolbox) -> Turn | Recovered:
             turn = await _attempt(drive, toolbox, number)
             if _says_nothing(turn) and empty == 0:
                 empty = 1
+                drive.begin_turn()
                 turn = await _attempt(drive, toolbox, number + 1)
         except BreadError:
             raise
@@ -49,6 +50,7 @@ async def ask_model(drive: Drive, toolbox: Toolbox) -> Turn | Recovered:
     def told(error: BreadError, number: int, tries: int, wait: float) -> None:
         nonlocal text
         text = error.context.get("text") or text
+        drive.begin_turn()
         drive.scope.emit(
             ModelRetry,
             attempt=number,

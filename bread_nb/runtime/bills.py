@@ -76,7 +76,8 @@ def total_of(bills: Iterable[Bill]) -> Bill:
 
 def bills_of(row: RunRow) -> list[Bill]:
     """The bills of a run; one that kept none counts as priced by nobody."""
-    if not row.bills and row.turn:
+    cut = row.status in ("failed", "cancelled") and not row.usage
+    if not row.bills and row.turn and not cut:
         usage = Usage.of(row.usage)
         kept = Bill(calls=row.turn, unpriced=row.turn, usage=usage)
         return [replace(kept, model=row.model or "", at=row.created_at)]

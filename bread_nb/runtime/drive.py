@@ -28,9 +28,10 @@ class Drive:
 
     `stopping` says whether somebody asked for a clean end at the next boundary.
     `toolbox` is what the model was offered in the turn under way, `spoken` its text so
-    far, `calls` are its calls as this process knows them, and `intents` those of them
-    that are not stored yet. `attachments` are the files that are shown to the model,
-    `keep` is what a model that owns its cycle holds open until the drive ends.
+    far, `begun` the number of the last turn that it began to answer. `calls` are the
+    calls of the turn as this process knows them, and `intents` those of them that are
+    not stored yet. `attachments` are the files that are shown to the model, `keep` is
+    what a model that owns its cycle holds open until the drive ends.
     """
 
     agent: Agent
@@ -41,6 +42,7 @@ class Drive:
     input: object = None
     toolbox: Toolbox | None = None
     spoken: list[str] = field(default_factory=list[str])
+    begun: int = 0
     attachments: Attachments = field(default_factory=Attachments)
     calls: list[Call] = field(default_factory=list[Call])
     intents: list[Call] = field(default_factory=list[Call])
@@ -55,6 +57,10 @@ class Drive:
     def history(self) -> list[Message]:
         """The session's messages."""
         return self.journal.history
+
+    def begin_turn(self) -> None:
+        """The model has begun to answer; whatever comes of it, the turn counts."""
+        self.begun = self.row.turn + 1
 
     def say(self, message: Message) -> None:
         """Put what the model said into the history; nothing is half spoken now."""

@@ -72,6 +72,7 @@ async def end_finished(
     await drive.journal.commit(
         drive.journal.release(),
         status="finished",
+        turn=_turns(drive),
         output=dumped,
         text=message.text or drive.row.text,
     )
@@ -135,9 +136,15 @@ async def end_failed(drive: Drive, error: BaseException) -> None:
         *withdrawn,
         drive.journal.release(),
         status="failed",
+        turn=_turns(drive, 1),
         text="".join(drive.spoken) or _said(error) or drive.row.text,
         error={"code": info.code, "message": redact(info.message)},
     )
+
+
+def _turns(drive: Drive, least: int = 0) -> int:
+    """The turns of a run that ends, one that was cut included."""
+    return max(drive.row.turn, drive.begun, least)
 
 
 def _said(error: BaseException) -> str:
@@ -160,6 +167,7 @@ async def end_cancelled(drive: Drive) -> None:
         *withdrawn,
         drive.journal.release(),
         status="cancelled",
+        turn=_turns(drive, 1),
         text=said or drive.row.text,
     )
 

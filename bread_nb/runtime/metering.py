@@ -55,6 +55,7 @@ class Meter:
     def restart(self, name: str | None) -> None:
         """The try under way is void and another begins, with this model if named."""
         self._cut()
+        self.drive.begin_turn()
         self.name, self.report, self.said = name or self.name, None, False
 
     def take(self, report: UsageReport | SessionReport) -> None:
@@ -65,6 +66,8 @@ class Meter:
             self.report = report
 
     def _cut(self) -> None:
+        if self.said:
+            self.drive.begin_turn()
         later = self.report is not None and self.report.later
         found = None if later else price_now(self._called(self.name), self._rates)
         if self.report is not None or (self.said and found != FREE):
