@@ -217,7 +217,8 @@ def resumed(story: Telling, crumb: c.HumanResumed) -> None:
 def _plain(crumb: c.HumanResumed) -> Mapping[str, JsonValue]:
     """The answer as a mapping; a typed one is a word for yes, or the answer itself."""
     if isinstance(crumb.response, Mapping):
-        return crumb.response
+        named = crumb.kind != "approval"
+        return {k: v for k, v in crumb.response.items() if named or k != "declined"}
     if isinstance(crumb.response, str):
         if crumb.kind == "input":
             return {"answer": crumb.response}

@@ -233,6 +233,17 @@ def test_a_question_answered_elsewhere_is_one_line_and_nobody_waits_any_more():
     assert story.forms[checkpoint_id].ended == "Approved 2 min ago."
 
 
+def test_a_refused_approval_is_denied_in_whatever_words_it_was_refused():
+    told = Told().start().ask("1", "publish")
+    response = {"approved": False, "declined": True, "reason": "not now"}
+    told.say(
+        c.HumanResumed, checkpoint_id="check-1", response=response, kind="approval"
+    )
+    story = Story.of(told.crumbs)
+    assert story.forms["check-1"].ended == "Denied: not now"
+    assert story.every_call()[0].decision == "denied by you: not now"
+
+
 def test_a_file_that_a_tool_returned_is_shown_once_and_only_from_our_store():
     file = {"kind": "file", "mimeType": "image/png", "name": "a.png", "uri": "blob:1"}
     foreign = {**file, "uri": "http://leak.example/a.png"}
