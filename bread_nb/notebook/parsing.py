@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from bread_nb.errors import BreadError, closest
+from bread_nb.project.reserved import COMMANDS, LATER
 
 __all__ = [
     "COMMANDS",
@@ -27,22 +28,6 @@ __all__ = [
     "without_marker",
 ]
 
-COMMANDS = (
-    "agents",
-    "runs",
-    "pending",
-    "show",
-    "resume",
-    "recover",
-    "cancel",
-    "reload",
-    "mode",
-    "gate",
-    "cost",
-    "doctor",
-    "help",
-)
-LATER = ("eval", "diff", "fork")
 RUN_OPTIONS = ("session", "skill", "model", "budget", "with", "out")
 RUN_FLAGS = ("template", "discard")
 

@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol, cast
 from bread_nb.errors import BreadError
 from bread_nb.messages import Usage
 from bread_nb.project.config import BreadConfig
+from bread_nb.project.reserved import why_hidden
 from bread_nb.project.surroundings import Finding, front_end, installation, packages
 from bread_nb.providers import weights
 from bread_nb.providers.catalog import known_providers, resolve
@@ -144,7 +145,8 @@ def _files(bread: Examined) -> Iterator[Finding]:
 
 
 def _unwritable(what: str, why: str) -> Finding:
-    mend = "make it writable, with room on the disk, or set BREAD_STORE=sqlite:///another/place.db"
+    elsewhere = "BREAD_STORE=sqlite:///another/place.db"
+    mend = f"make it writable, with room on the disk, or set {elsewhere}"
     return Finding("bad", f"{what} cannot be written: {why}", mend)
 
 
@@ -195,7 +197,11 @@ def _guarded_agents(
     elif not findings:
         none = Finding("warn", "no agents here", "bread new agent writer")
         findings.append(none)
-    return agents, findings
+    return agents, findings + [
+        Finding("warn", f"{name}: {why}", f"mv agents/{name} agents/my_{name}")
+        for name in agents
+        if (why := why_hidden(name))
+    ]
 
 
 def _guarded_models(

@@ -18,6 +18,7 @@ from bread_nb.errors import BreadError
 from bread_nb.messages import Usage
 from bread_nb.project.costs import Costs, Spent
 from bread_nb.project.doctor import Finding, report
+from bread_nb.project.reserved import why_hidden
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.bills import Bill, bills_of, total_of
 from bread_nb.runtime.outcome import PendingCall
@@ -99,7 +100,10 @@ def agents_table(lines: Sequence[AgentLine]) -> Table:
         caption,
         ("agent", "model", "tools", "asks", "state"),
         [_agent_cells(line) for line in lines],
-        notes=[f"{line.id}: {_problem(line.problem)}" for line in broken],
+        notes=[
+            *(f"{line.id}: {_problem(line.problem)}" for line in broken),
+            *(f"{line.id}: {why}" for line in lines if (why := why_hidden(line.id))),
+        ],
     )
 
 
@@ -107,7 +111,9 @@ def _agent_cells(line: AgentLine) -> tuple[str, ...]:
     model = line.model
     if len(model) > _MODEL:
         model = f"{model[: _MODEL - 1]}…"
-    state = "ok" if line.problem is None else "broken"
+    state = "hidden" if why_hidden(line.id) else "ok"
+    if line.problem is not None:
+        state = "broken"
     return line.id, model, line.tools, line.asks, state
 
 

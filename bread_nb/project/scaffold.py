@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bread_nb.base.names import check_name
 from bread_nb.errors import BreadError
+from bread_nb.project.reserved import why_hidden
 
 __all__ = ["new_agent"]
 
@@ -27,6 +28,14 @@ def new_agent(root: Path, agent_id: str) -> list[Path]:
         BreadError: `INVALID_NAME`, `AGENT_EXISTS` or `PROJECT_UNWRITABLE`.
     """
     check_name(agent_id, "agent")
+    hidden = why_hidden(agent_id)
+    if hidden:
+        raise BreadError(
+            f"An agent cannot be called {agent_id!r}.",
+            code="INVALID_NAME",
+            why=f"{hidden}.",
+            do=f"bread new agent my_{agent_id}",
+        )
     folder = root / "agents" / agent_id
     if folder.exists():
         raise BreadError(

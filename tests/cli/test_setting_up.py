@@ -28,6 +28,17 @@ def test_a_new_agent_takes_no_others_place_and_needs_a_good_name(project: Projec
     assert (bad.code, bad.error()[0][-14:]) == (1, "[INVALID_NAME]")
 
 
+def test_a_new_agent_cannot_be_called_as_a_command_of_a_cell(project: Project):
+    for word in ("runs", "help", "eval"):
+        said = project.bread("new", "agent", word)
+        assert said.error() == [
+            f"An agent cannot be called '{word}'. [INVALID_NAME]",
+            f"  why  in a cell {word} is a command, so that no cell can run this agent.",
+            f"  do   bread new agent my_{word}",
+        ]
+        assert not (project.root / "agents" / word).exists()
+
+
 def test_the_kernel_is_installed_checked_and_removed(project: Project):
     prefix = project.root / "prefix"
     found = {"JUPYTER_PATH": str(prefix / "share" / "jupyter"), "HOME": str(prefix)}

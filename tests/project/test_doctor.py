@@ -399,3 +399,9 @@ async def test_what_a_front_end_cannot_do_is_told_in_its_kernel(
     finding = about(await findings(project), words)
     assert finding.level == "warn"
     assert finding.do
+
+
+async def test_an_agent_that_a_command_hides_is_told(project: Project):
+    project.agent("runs")
+    hidden = about(await findings(project), "runs: in a cell runs is a command")
+    assert (hidden.level, hidden.do) == ("warn", "mv agents/runs agents/my_runs")

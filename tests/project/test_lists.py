@@ -210,3 +210,11 @@ def tags(text: str) -> set[str]:
 
     Reader().feed(text)
     return found
+
+
+def test_an_agent_that_a_command_hides_is_told():
+    table = agents_table([agent_line("runs", Agent(model="scripted:x"))])
+    assert table.plain.splitlines()[1].endswith("hidden")
+    assert table.plain.splitlines()[2] == (
+        "runs: in a cell runs is a command, so that no cell can run this agent"
+    )
