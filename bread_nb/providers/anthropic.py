@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import AsyncIterator, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from pydantic import JsonValue
@@ -28,7 +27,8 @@ from bread_nb.messages import (
     ToolSpec,
 )
 from bread_nb.providers.caching import Caching
-from bread_nb.providers.client import Call, Transport, carrier, exchange
+from bread_nb.providers.client import Call
+from bread_nb.providers.dialect import Dialect
 from bread_nb.providers.encoding import (
     IMAGES,
     PDF,
@@ -46,17 +46,14 @@ from bread_nb.providers.encoding import (
     turns,
 )
 from bread_nb.providers.fitting import as_instruction, object_schema, strict
-from bread_nb.providers.keys import access
 from bread_nb.providers.lines import count, fields
 from bread_nb.providers.messages_stream import MessagesParser
-from bread_nb.providers.model import Delta, Model, ModelRequest
+from bread_nb.providers.model import ModelRequest
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import CALL_SETTINGS, Waits, merged
-from bread_nb.providers.temperature import Temperature
+from bread_nb.providers.pace import CALL_SETTINGS
 
 __all__ = ["Anthropic"]
 
-_URL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
 _MAX_TOKENS = 8192
 _OWN_SETTINGS = CALL_SETTINGS | {"max_tokens", "stop", "betas", "tools"}
@@ -68,63 +65,28 @@ _NO_FORMAT = re.compile(
 _OPENING = encode({"type": "text", "text": "Go on."})
 
 
-class Anthropic:
-    """A model that is asked by the Messages API.
+class Anthropic(Dialect):
+    """A model that is asked by the Messages API."""
 
-    Args:
-        model: The model's id, or its description with base_url, api_key and settings.
-        transport: What carries the calls; by default a connection of its own.
-    """
+    provider = "anthropic"
+    wire = "messages"
+    home = "https://api.anthropic.com"
 
-    free = False
+    def _url(self, base_url: str) -> str:
+        return f"{base_url.removesuffix('/v1')}/v1/messages"
 
-    def __init__(
-        self, model: str | Model, *, transport: Transport | None = None
-    ) -> None:
-        described = model if isinstance(model, Model) else Model(f"anthropic:{model}")
-        self.name = described.name
-        self._provider = "anthropic"
-        self._model = described.name.partition(":")[2]
-        self.described = self._described = described
-        self._transport = carrier(transport, described.client)
-        self._temperature = Temperature(self.name)
-        self._key = f"messages:{self._model}"
+    def _headers(
+        self, key: str | None, settings: Mapping[str, JsonValue]
+    ) -> dict[str, str]:
+        return _headers(key, settings)
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._transport.aclose()
-
-    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Ask, and stream the answer."""
-        settings = merged(self._described.settings, request.settings)
-        return self._temperature.stream(settings, partial(self._ask, request))
-
-    def _ask(
-        self, request: ModelRequest, settings: Mapping[str, JsonValue]
-    ) -> AsyncIterator[Delta]:
-        place = access(
-            self._provider,
-            base_url=self._described.base_url,
-            key=self._described.api_key,
-            default_url=_URL,
-            agent=request.agent_id,
-            client=self._described.client,
-        )
-        call = Call(
-            service=self._provider,
-            url=f"{place.base_url.removesuffix('/v1')}/v1/messages",
-            headers=_headers(place.key, settings),
-            body=self.encode(request, settings),
-            secrets=place.secrets,
-            expose_body=bool(settings.get("expose_error_body")),
-        )
-        parser = MessagesParser(
-            provider=self._provider,
+    def _parser(self, request: ModelRequest, call: Call) -> MessagesParser:
+        return MessagesParser(
+            provider=self.provider,
             model=self._model,
             names=originals(request.tools),
             ids=CallIds(request.messages),
         )
-        return exchange(self._transport, call, parser, Waits.read(settings))
 
     def encode(self, request: ModelRequest, settings: Mapping[str, JsonValue]) -> bytes:
         """The body of a request.
@@ -162,7 +124,7 @@ class Anthropic:
             for role, blocks in turns(messages, encoded, _OPENING)
         ]
         if not said:
-            raise empty_request(self._provider)
+            raise empty_request(self.provider)
         return body(sent, said)
 
     def _format(
@@ -199,7 +161,7 @@ class Anthropic:
                         yield native.block
 
     def _owns(self, native: Native) -> bool:
-        return (native.provider, native.model) == (self._provider, self._model)
+        return (native.provider, native.model) == (self.provider, self._model)
 
 
 def _headers(key: str | None, settings: Mapping[str, JsonValue]) -> dict[str, str]:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import AsyncIterator, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import cast
 from urllib.parse import quote, urlsplit
 
@@ -29,7 +28,8 @@ from bread_nb.messages import (
     ToolResult,
     ToolSpec,
 )
-from bread_nb.providers.client import Call, Client, Transport, exchange
+from bread_nb.providers.client import Call, Transport
+from bread_nb.providers.dialect import Dialect, bearer
 from bread_nb.providers.encoding import (
     PDF,
     body,
@@ -46,18 +46,15 @@ from bread_nb.providers.encoding import (
 from bread_nb.providers.fitting import as_instruction, object_schema
 from bread_nb.providers.gemini_schema import fit
 from bread_nb.providers.gemini_stream import PROVIDER, SIGNATURE, GeminiParser
-from bread_nb.providers.keys import access
 from bread_nb.providers.lines import fields
-from bread_nb.providers.model import Delta, Model, ModelRequest
+from bread_nb.providers.model import Model, ModelRequest
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import CALL_SETTINGS, Waits, merged
-from bread_nb.providers.temperature import Temperature
+from bread_nb.providers.pace import CALL_SETTINGS
 
 __all__ = ["Gemini"]
 
 Wire = dict[str, JsonValue]
 
-_URL = "https://generativelanguage.googleapis.com/v1beta"
 _OPENING = encode({"text": "Go on."})
 _ROLES = {"user": b"user", "assistant": b"model"}
 _AT_TOP = frozenset(
@@ -72,66 +69,34 @@ _FOREIGN = "skip_thought_signature_validator"
 _MEDIA = ("image/", "audio/", "video/", PDF)
 
 
-class Gemini:
-    """A model that is asked by `streamGenerateContent`.
+class Gemini(Dialect):
+    """A model that is asked by `streamGenerateContent`."""
 
-    Args:
-        model: The model's id, or its description with base_url, api_key and settings.
-        transport: What carries the calls; by default a connection of its own.
-    """
-
-    free = False
+    provider = PROVIDER
+    wire = "gemini"
+    home = "https://generativelanguage.googleapis.com/v1beta"
 
     def __init__(
         self, model: str | Model, *, transport: Transport | None = None
     ) -> None:
-        described = model if isinstance(model, Model) else Model(f"{PROVIDER}:{model}")
-        self.name = described.name
-        self._model = described.name.partition(":")[2].removeprefix("models/")
-        self.described = self._described = described
-        self._transport = transport or Client()
-        self._temperature = Temperature(self.name)
-        self._key = f"gemini:{self._model}"
+        super().__init__(model, transport=transport)
+        self._model = self._model.removeprefix("models/")
         self._older = _OLDER.search(self._model) is not None
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._transport.aclose()
+    def _headers(
+        self, key: str | None, settings: Mapping[str, JsonValue]
+    ) -> dict[str, str]:
+        headers = bearer(None)
+        return {**headers, "x-goog-api-key": key} if key else headers
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Ask, and stream the answer."""
-        settings = merged(self._described.settings, request.settings)
-        return self._temperature.stream(settings, partial(self._ask, request))
-
-    def _ask(
-        self, request: ModelRequest, settings: Mapping[str, JsonValue]
-    ) -> AsyncIterator[Delta]:
-        place = access(
-            PROVIDER,
-            base_url=self._described.base_url,
-            key=self._described.api_key,
-            default_url=_URL,
-            agent=request.agent_id,
-        )
-        headers = {"content-type": "application/json", "accept": "text/event-stream"}
-        if place.key:
-            headers["x-goog-api-key"] = place.key
-        call = Call(
-            service=PROVIDER,
-            url=self._address(place.base_url),
-            headers=headers,
-            body=self.encode(request, settings),
-            secrets=(place.key,) if place.key else (),
-            expose_body=bool(settings.get("expose_error_body")),
-        )
-        parser = GeminiParser(
+    def _parser(self, request: ModelRequest, call: Call) -> GeminiParser:
+        return GeminiParser(
             model=self._model,
             names=originals(request.tools),
             ids=CallIds(request.messages),
         )
-        return exchange(self._transport, call, parser, Waits.read(settings))
 
-    def _address(self, base_url: str) -> str:
+    def _url(self, base_url: str) -> str:
         """Where the model is asked; an address without a path means the usual one."""
         if not urlsplit(base_url).path:
             base_url = f"{base_url}/v1beta"

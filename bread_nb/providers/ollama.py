@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from collections.abc import AsyncIterator, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from pydantic import JsonValue
@@ -28,7 +27,8 @@ from bread_nb.messages import (
     ToolSpec,
     Usage,
 )
-from bread_nb.providers.client import Call, Client, Transport, exchange
+from bread_nb.providers.client import Call
+from bread_nb.providers.dialect import Dialect, bearer
 from bread_nb.providers.encoding import (
     IMAGES,
     beside,
@@ -45,7 +45,7 @@ from bread_nb.providers.encoding import (
 )
 from bread_nb.providers.faults import variable
 from bread_nb.providers.fitting import as_instruction, object_schema
-from bread_nb.providers.keys import access
+from bread_nb.providers.keys import Access, access
 from bread_nb.providers.lines import Halves, count, fields
 from bread_nb.providers.model import (
     CallEnd,
@@ -53,7 +53,6 @@ from bread_nb.providers.model import (
     CallStart,
     Delta,
     Finish,
-    Model,
     ModelRequest,
     ReasoningChunk,
     ReasoningEnd,
@@ -61,8 +60,7 @@ from bread_nb.providers.model import (
     UsageReport,
 )
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import CALL_SETTINGS, Waits, merged
-from bread_nb.providers.temperature import Temperature
+from bread_nb.providers.pace import CALL_SETTINGS
 
 __all__ = ["Ollama", "OllamaParser"]
 
@@ -79,66 +77,38 @@ _STOPS: dict[str, StopReason] = {"stop": "end_turn", "length": "max_tokens"}
 _THOUGHT: JsonValue = {"field": "thinking"}
 
 
-class Ollama:
-    """A model that an Ollama server runs.
-
-    Args:
-        model: The model's id, or its description with base_url, api_key and settings.
-        transport: What carries the calls; by default a connection of its own.
-    """
+class Ollama(Dialect):
+    """A model that an Ollama server runs; it needs no key."""
 
     free = True
+    provider = PROVIDER
+    wire = "ollama"
+    home = ""
 
-    def __init__(
-        self, model: str | Model, *, transport: Transport | None = None
-    ) -> None:
-        described = model if isinstance(model, Model) else Model(f"{PROVIDER}:{model}")
-        self.name = described.name
-        self._model = described.name.partition(":")[2]
-        self.described = self._described = described
-        self._transport = transport or Client()
-        self._temperature = Temperature(self.name)
-        self._key = f"ollama:{self._model}"
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._transport.aclose()
-
-    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Ask, and stream the answer."""
-        settings = merged(self._described.settings, request.settings)
-        return self._temperature.stream(settings, partial(self._ask, request))
-
-    def _ask(
-        self, request: ModelRequest, settings: Mapping[str, JsonValue]
-    ) -> AsyncIterator[Delta]:
-        given = self._described.base_url or os.environ.get(
-            variable(PROVIDER, "BASE_URL")
-        )
-        place = access(
+    def _place(self, request: ModelRequest) -> Access:
+        given = os.environ.get(variable(PROVIDER, "BASE_URL"))
+        return access(
             PROVIDER,
-            base_url=given or _URL,
-            key=self._described.api_key,
-            default_url="",
+            base_url=self.described.base_url or given or _URL,
+            key=self.described.api_key,
+            default_url=self.home,
             agent=request.agent_id,
         )
-        headers = {"content-type": "application/json", "accept": "application/x-ndjson"}
-        if place.key:
-            headers["authorization"] = f"Bearer {place.key}"
-        call = Call(
-            service=PROVIDER,
-            url=f"{place.base_url.removesuffix('/v1').removesuffix('/api')}/api/chat",
-            headers=headers,
-            body=self.encode(request, settings),
-            secrets=(place.key,) if place.key else (),
-            expose_body=bool(settings.get("expose_error_body")),
-        )
-        parser = OllamaParser(
+
+    def _url(self, base_url: str) -> str:
+        return f"{base_url.removesuffix('/v1').removesuffix('/api')}/api/chat"
+
+    def _headers(
+        self, key: str | None, settings: Mapping[str, JsonValue]
+    ) -> dict[str, str]:
+        return {**bearer(key), "accept": "application/x-ndjson"}
+
+    def _parser(self, request: ModelRequest, call: Call) -> OllamaParser:
+        return OllamaParser(
             model=self._model,
             names=originals(request.tools),
             ids=CallIds(request.messages),
         )
-        return exchange(self._transport, call, parser, Waits.read(settings))
 
     def encode(self, request: ModelRequest, settings: Mapping[str, JsonValue]) -> bytes:
         """The body of a request.

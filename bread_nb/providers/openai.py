@@ -10,8 +10,7 @@ leaves out what would be sent otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from pydantic import JsonValue
@@ -32,7 +31,8 @@ from bread_nb.providers.chat_wire import (
     tool_of,
     words_of,
 )
-from bread_nb.providers.client import Call, Transport, carrier, exchange
+from bread_nb.providers.client import Call, Transport
+from bread_nb.providers.dialect import Dialect
 from bread_nb.providers.encoding import (
     beside,
     body,
@@ -43,22 +43,20 @@ from bread_nb.providers.encoding import (
     pictures_again,
 )
 from bread_nb.providers.hosts import OFFICIAL, Host, host_at
-from bread_nb.providers.keys import access
-from bread_nb.providers.model import Delta, Model, ModelRequest
+from bread_nb.providers.keys import Access
+from bread_nb.providers.model import Model, ModelRequest
 from bread_nb.providers.naming import CallIds, originals
-from bread_nb.providers.pace import CALL_SETTINGS, Waits, merged
-from bread_nb.providers.temperature import Temperature
+from bread_nb.providers.pace import CALL_SETTINGS
 
 __all__ = ["OpenAI"]
 
-_URL = "https://api.openai.com/v1"
 _REASONING_MODELS = re.compile(r"(?:o\d|gpt-(?:[5-9]|\d\d))")
 _OWN_SETTINGS = CALL_SETTINGS | {"system_role", "max_tokens", "stop_sequences", "tools"}
 _SEEN: JsonValue = {"role": "assistant", "content": "I see."}
 _GO_ON = encode(_SEEN)
 
 
-class OpenAI:
+class OpenAI(Dialect):
     """A model that is asked by Chat Completions.
 
     Args:
@@ -67,7 +65,9 @@ class OpenAI:
         provider: The name that is read in errors and before `_API_KEY`.
     """
 
-    free = False
+    provider = "openai"
+    wire = "chat"
+    home = "https://api.openai.com/v1"
 
     def __init__(
         self,
@@ -76,54 +76,33 @@ class OpenAI:
         transport: Transport | None = None,
         provider: str = "openai",
     ) -> None:
-        described = model if isinstance(model, Model) else Model(f"{provider}:{model}")
-        self.name = described.name
         self._provider = provider
-        self._model = described.name.partition(":")[2]
-        self.described = self._described = described
-        self._transport = carrier(transport, described.client)
-        self._temperature = Temperature(self.name)
-        self._key = f"chat:{provider}:{self._model}"
+        super().__init__(model, transport=transport)
+        self._key = f"{self.wire}:{provider}:{self._model}"
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._transport.aclose()
+    def _description(self, model: str) -> Model:
+        return Model(f"{self._provider}:{model}")
 
-    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Ask, and stream the answer."""
-        settings = merged(self._described.settings, request.settings)
-        return self._temperature.stream(settings, partial(self._ask, request))
+    @property
+    def _service(self) -> str:
+        return self._provider
 
-    def _ask(
-        self, request: ModelRequest, settings: Mapping[str, JsonValue]
-    ) -> AsyncIterator[Delta]:
-        place = access(
-            self._provider,
-            base_url=self._described.base_url,
-            key=self._described.api_key,
-            default_url=_URL,
-            agent=request.agent_id,
-            client=self._described.client,
-        )
+    def _url(self, base_url: str) -> str:
+        return f"{base_url}/chat/completions"
+
+    def _body(
+        self, request: ModelRequest, settings: Mapping[str, JsonValue], place: Access
+    ) -> bytes:
         host = host_at(place.base_url, official=place.official)
-        headers = {"content-type": "application/json", "accept": "text/event-stream"}
-        if place.key:
-            headers["authorization"] = f"Bearer {place.key}"
-        call = Call(
-            service=self._provider,
-            url=f"{place.base_url}/chat/completions",
-            headers=headers,
-            body=self.encode(request, settings, host=host),
-            secrets=place.secrets,
-            expose_body=bool(settings.get("expose_error_body")),
-        )
-        parser = ChatParser(
+        return self.encode(request, settings, host=host)
+
+    def _parser(self, request: ModelRequest, call: Call) -> ChatParser:
+        return ChatParser(
             provider=self._provider,
             model=self._model,
             names=originals(request.tools),
             ids=CallIds(request.messages),
         )
-        return exchange(self._transport, call, parser, Waits.read(settings))
 
     def encode(
         self,

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import AsyncIterator, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from pydantic import JsonValue
@@ -29,7 +28,8 @@ from bread_nb.messages import (
     ToolResult,
     ToolSpec,
 )
-from bread_nb.providers.client import Call, Transport, carrier, exchange
+from bread_nb.providers.client import Call
+from bread_nb.providers.dialect import Dialect
 from bread_nb.providers.encoding import (
     IMAGES,
     PDF,
@@ -45,17 +45,14 @@ from bread_nb.providers.encoding import (
     result_words,
 )
 from bread_nb.providers.fitting import as_instruction, object_schema, strict
-from bread_nb.providers.keys import access
 from bread_nb.providers.lines import fields
-from bread_nb.providers.model import Delta, Model, ModelRequest
+from bread_nb.providers.model import ModelRequest
 from bread_nb.providers.naming import CallIds, originals, wire_id, wire_name
-from bread_nb.providers.pace import CALL_SETTINGS, Waits, merged
+from bread_nb.providers.pace import CALL_SETTINGS
 from bread_nb.providers.responses_stream import PROVIDER, ResponsesParser
-from bread_nb.providers.temperature import Temperature
 
 __all__ = ["Responses"]
 
-_URL = "https://api.openai.com/v1"
 _SERVICE = "openai"
 _OWN_SETTINGS = CALL_SETTINGS | {"max_tokens", "tools", "text"}
 # Other models refuse to be asked for encrypted reasoning.
@@ -64,59 +61,22 @@ _REASONING_MODELS = re.compile(
 )
 
 
-class Responses:
-    """A model that is asked by the Responses API.
+class Responses(Dialect):
+    """A model that is asked by the Responses API."""
 
-    Args:
-        model: The model's id, or its description with base_url, api_key and settings.
-        transport: What carries the calls; by default a connection of its own.
-    """
+    provider = PROVIDER
+    wire = "responses"
+    home = "https://api.openai.com/v1"
 
-    free = False
+    @property
+    def _service(self) -> str:
+        return _SERVICE
 
-    def __init__(
-        self, model: str | Model, *, transport: Transport | None = None
-    ) -> None:
-        described = model if isinstance(model, Model) else Model(f"{PROVIDER}:{model}")
-        self.name = described.name
-        self._model = described.name.partition(":")[2]
-        self.described = self._described = described
-        self._transport = carrier(transport, described.client)
-        self._temperature = Temperature(self.name)
-        self._key = f"responses:{self._model}"
+    def _url(self, base_url: str) -> str:
+        return f"{base_url}/responses"
 
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._transport.aclose()
-
-    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
-        """Ask, and stream the answer."""
-        settings = merged(self._described.settings, request.settings)
-        return self._temperature.stream(settings, partial(self._ask, request))
-
-    def _ask(
-        self, request: ModelRequest, settings: Mapping[str, JsonValue]
-    ) -> AsyncIterator[Delta]:
-        place = access(
-            _SERVICE,
-            base_url=self._described.base_url,
-            key=self._described.api_key,
-            default_url=_URL,
-            agent=request.agent_id,
-            client=self._described.client,
-        )
-        headers = {"content-type": "application/json", "accept": "text/event-stream"}
-        if place.key:
-            headers["authorization"] = f"Bearer {place.key}"
-        call = Call(
-            service=_SERVICE,
-            url=f"{place.base_url}/responses",
-            headers=headers,
-            body=self.encode(request, settings),
-            secrets=place.secrets,
-            expose_body=bool(settings.get("expose_error_body")),
-        )
-        parser = ResponsesParser(
+    def _parser(self, request: ModelRequest, call: Call) -> ResponsesParser:
+        return ResponsesParser(
             _SERVICE,
             model=self._model,
             names=originals(request.tools),
@@ -124,7 +84,6 @@ class Responses:
             secrets=call.secrets,
             expose=call.expose_body,
         )
-        return exchange(self._transport, call, parser, Waits.read(settings))
 
     def encode(self, request: ModelRequest, settings: Mapping[str, JsonValue]) -> bytes:
         """The body of a request.
