@@ -63,24 +63,34 @@ def cassettes(folder: Path) -> list[Path]:
 def read_lines(path: Path) -> list[Line]:
     """The lines of a cassette; none where there is no such file.
 
-    A last line without an end is being written, or was never finished: it does not
-    count.
+    A last line without an end counts when it is whole, as editors leave it; else it is
+    being written, or was never finished.
 
     Raises:
         BreadError: `CASSETTE_BROKEN`, naming file and line.
     """
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError) as error:
         raise _broken(path, 0, f"it cannot be read: {error}") from None
-    *whole, _ = text.split("\n")
+    lines = text.split("\n")
+    if not _is_whole(lines[-1]):
+        lines.pop()
     return [
         Line(line, number, _object(line, path, number))
-        for number, line in enumerate(whole, start=1)
+        for number, line in enumerate(lines, start=1)
         if line.strip()
     ]
+
+
+def _is_whole(line: str | bytes) -> bool:
+    """Whether a line is an object: what is cut off before its end never is."""
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _object(line: str, path: Path, number: int) -> Json:
@@ -159,7 +169,7 @@ def append(path: Path, line: str) -> None:
         BreadError: `CASSETTE_UNWRITABLE`.
     """
     with _writing(path), _held(path) as file:
-        _cut_torn_line(file)
+        _end_last_line(file)
         _write(file, f"{line}\n".encode())
 
 
@@ -183,7 +193,7 @@ def rewrite_text(path: Path, change: Callable[[str], str]) -> None:
         BreadError: `CASSETTE_UNWRITABLE`.
     """
     with _writing(path), _held(path):
-        text = change(path.read_bytes().decode("utf-8", "replace"))
+        text = change(path.read_bytes().decode("utf-8-sig", "replace"))
         draft = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             draft.write_bytes(text.encode())
@@ -231,16 +241,21 @@ def _is_at(file: int, path: Path) -> bool:
     return (mine.st_ino, mine.st_dev) == (there.st_ino, there.st_dev)
 
 
-def _cut_torn_line(file: int) -> None:
-    """Take away a last line that was never finished; whoever wrote it is gone."""
+def _end_last_line(file: int) -> None:
+    """End a last line that is whole; one that was never finished is taken away."""
     end = os.lseek(file, 0, os.SEEK_END)
     if end == 0:
         return
     os.lseek(file, -1, os.SEEK_END)
-    if os.read(file, 1) != b"\n":
-        os.lseek(file, 0, os.SEEK_SET)
-        text = b"".join(iter(lambda: os.read(file, _BLOCK), b""))
-        os.ftruncate(file, text.rfind(b"\n") + 1)
+    if os.read(file, 1) == b"\n":
+        return
+    os.lseek(file, 0, os.SEEK_SET)
+    text = b"".join(iter(lambda: os.read(file, _BLOCK), b""))
+    whole = text.rfind(b"\n") + 1
+    if _is_whole(text[whole:]):
+        _write(file, b"\n")
+    else:
+        os.ftruncate(file, whole)
 
 
 def _write(file: int, data: bytes) -> None:

@@ -56,6 +56,20 @@ def test_a_line_that_was_never_finished_does_not_count(path: Path):
     assert [line.value for line in read_lines(path)] == [{"n": 1}, {"n": 3}]
 
 
+def test_a_last_line_that_an_editor_left_without_an_end_counts_and_stays(path: Path):
+    path.write_text('{"n":1}\n{"n":2}')
+    assert [line.value for line in read_lines(path)] == [{"n": 1}, {"n": 2}]
+    append(path, '{"n":3}')
+    assert path.read_text() == '{"n":1}\n{"n":2}\n{"n":3}\n'
+
+
+def test_a_mark_at_the_front_and_other_line_ends_change_nothing(path: Path):
+    path.write_bytes(b'\xef\xbb\xbf{"n":1}\r\n{"n":2}\r\n')
+    assert [line.value for line in read_lines(path)] == [{"n": 1}, {"n": 2}]
+    rewrite(path, lambda lines: [line.text.strip() for line in lines])
+    assert path.read_bytes() == b'{"n":1}\n{"n":2}\n'
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
