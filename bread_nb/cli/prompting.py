@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import cast
 
 import click
 import yaml
@@ -12,6 +13,7 @@ from bread_nb.a2ui.values import masked, text_of, visible
 from bread_nb.a2ui.words import say
 from bread_nb.base.consent import says_yes
 from bread_nb.base.schema import Schema
+from bread_nb.base.yaml_text import read_yaml
 from bread_nb.project.decisions import as_answer, refusal
 from bread_nb.project.inputs import read_mapping
 from bread_nb.runtime.outcome import PendingCall
@@ -116,7 +118,6 @@ def _outcome(text: str) -> JsonValue:
 
 def _json_or_text(text: str) -> JsonValue:
     try:
-        found: JsonValue = yaml.safe_load(text)
+        return cast("JsonValue", read_yaml(text))
     except yaml.YAMLError:
         return text
-    return found

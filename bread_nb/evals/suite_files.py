@@ -19,10 +19,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-import yaml
-from pydantic import JsonValue
 
 from bread_nb.base.wire import read_json
+from bread_nb.base.yaml_text import read_yaml
 from bread_nb.errors import BreadError, closest
 from bread_nb.evals.case import Case, Suite
 from bread_nb.evals.datasets import Columns
@@ -58,7 +57,7 @@ def read_suite(path: Path, owner: str | None) -> Suite:
         BreadError: `INVALID_SUITE`.
         yaml.YAMLError: For a file that is no YAML.
     """
-    read: object = yaml.load(path.read_text(encoding="utf-8"), yaml.BaseLoader)
+    read: object = read_yaml(path.read_text(encoding="utf-8"), plain=True)
     fields = _fields(read, _SUITE, "the file")
     agent = fields.get("agent") or owner
     if not agent:

@@ -17,6 +17,7 @@ import yaml
 from pydantic import JsonValue
 
 from bread_nb.base.wire import read_json
+from bread_nb.base.yaml_text import read_yaml
 from bread_nb.errors import BreadError
 from bread_nb.runtime.outcome import PendingCall
 
@@ -66,7 +67,7 @@ class Decisions:
             BreadError: `INVALID_DECISIONS`, saying what is wrong.
         """
         try:
-            found: object = yaml.safe_load(path.read_text("utf-8"))
+            found: object = read_yaml(path.read_text("utf-8"))
         except OSError as error:
             raise _bad(path, error.strerror or "it cannot be read") from None
         except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from bread_nb.base.schema import Schema
 from bread_nb.base.wire import read_json
+from bread_nb.base.yaml_text import read_yaml
 from bread_nb.errors import ValidationError
 from bread_nb.runtime.agent import Agent
 
@@ -34,7 +35,10 @@ def read_input(agent_id: str, agent: Agent, text: str) -> object:
     try:
         found = read_mapping(text, schema)
     except yaml.YAMLError as error:
-        raise _misfit(agent_id, f"it is no YAML: {_where(error)}", example) from None
+        why = _where(error)
+        if "stands there twice" not in why:
+            why = f"it is no YAML: {why}"
+        raise _misfit(agent_id, why, example) from None
     if found is None:
         raise _misfit(agent_id, "it is text, and a mapping is wanted", example)
     return found
@@ -50,14 +54,11 @@ def read_mapping(
         schema: A schema that does not convert; scalars become what it names.
 
     Raises:
-        yaml.YAMLError: When it is no YAML at all.
+        yaml.YAMLError: When it is no YAML at all, or names a key twice.
     """
     found = _json(text)
     if found is None:
-        try:
-            found = yaml.load(text, Loader=yaml.BaseLoader)
-        except RecursionError:
-            raise yaml.YAMLError("it is nested too deep") from None
+        found = read_yaml(text, plain=True)
     if not isinstance(found, dict):
         return None
     mapping = cast("dict[str, JsonValue]", found)
@@ -68,7 +69,7 @@ def read_mapping(
 
 def _json(text: str) -> object:
     try:
-        return read_json(text)
+        return read_json(text, unique=True)
     except ValueError:
         return None
 

@@ -26,6 +26,7 @@ import yaml
 from pydantic import JsonValue
 
 from bread_nb.base.wire import dumps, json_safe
+from bread_nb.base.yaml_text import read_yaml
 from bread_nb.errors import BreadError, ProviderError, closest
 from bread_nb.messages import StopReason, ToolCall, Usage
 from bread_nb.providers.faults import status_fault
@@ -80,7 +81,7 @@ def read_file(path: str | Path) -> Turns:
         BreadError: `SCRIPT_NOT_FOUND` or `INVALID_SCRIPT`.
     """
     try:
-        found: object = yaml.safe_load(Path(path).read_text("utf-8"))
+        found: object = read_yaml(Path(path).read_text("utf-8"))
     except OSError as error:
         raise BreadError(
             f"There is no script {str(path)!r}.",

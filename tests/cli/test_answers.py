@@ -143,6 +143,13 @@ def test_an_argument_of_several_lines_is_in_every_line_about_its_call(
     assert f"note  {shown}" in project.bread("show", "clerk-1").out
 
 
+def test_a_decision_given_twice_is_one_error_naming_the_tool(project: Project):
+    project.write({"decide.yaml": "publish: deny\npublish: approve"})
+    said = project.bread("run", "publisher", "Go.", "--decide", "decide.yaml")
+    assert said.code == 1
+    assert "the key 'publish' stands there twice" in said.error()[1]
+
+
 def test_a_refusal_tells_the_agent_why(waiting: Project):
     said = waiting.bread("resume", "publisher-1", "--deny", "too long")
     assert (said.code, said.out) == (0, "It is out.\n")

@@ -31,9 +31,10 @@ def test_a_new_agent_takes_no_others_place_and_needs_a_good_name(project: Projec
 def test_a_new_agent_cannot_be_called_as_a_command_of_a_cell(project: Project):
     for word in ("runs", "help", "eval"):
         said = project.bread("new", "agent", word)
+        hidden = "is a command, so that no cell can run this agent."
         assert said.error() == [
             f"An agent cannot be called '{word}'. [INVALID_NAME]",
-            f"  why  in a cell {word} is a command, so that no cell can run this agent.",
+            f"  why  in a cell {word} {hidden}",
             f"  do   bread new agent my_{word}",
         ]
         assert not (project.root / "agents" / word).exists()

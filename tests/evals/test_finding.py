@@ -143,6 +143,12 @@ def test_a_table_beside_it_may_hold_the_cases(project: Path):
         ),
         (
             "a.yaml",
+            "name: a\ncases: []\nname: b",
+            "agents/baker/evals/a.yaml line 3 does not",
+            "the key 'name' stands there twice",
+        ),
+        (
+            "a.yaml",
             "cases: []",
             "agents/baker/evals/a.yaml cannot be used.",
             "no cases",

@@ -53,6 +53,16 @@ def test_what_yaml_would_turn_into_something_else_stays_text(topic: str):
     assert read(f"topic: {topic}") == Order(topic=topic)
 
 
+def test_a_key_that_the_schema_does_not_know_is_what_its_model_says():
+    class Strict(Order, extra="forbid"):
+        """An order that takes nothing else."""
+
+    typo = "topic: rye\nlofes: 3"
+    assert read(typo) == Order(topic="rye", loaves=1)
+    with pytest.raises(BreadError, match="lofes"):
+        read(typo, Strict)
+
+
 def test_a_json_schema_gets_numbers_where_it_asks_for_them():
     text = "topic: 12\nloaves: 3\nshare: 0.5\nhot: true\ntags: [1, 2]"
     wanted = {"topic": "12", "loaves": 3, "share": 0.5, "hot": True, "tags": [1, 2]}
@@ -63,6 +73,12 @@ def test_a_json_schema_gets_numbers_where_it_asks_for_them():
     ("text", "why"),
     [
         ("write about rye", "it is text, and a mapping is wanted."),
+        (
+            "topic: rye\nloaves: 2\ntopic: oat",
+            "line 3: the key 'topic' stands there twice",
+        ),
+        ('{"topic": "rye", "topic": "oat"}', "line 1: the key 'topic' stands there"),
+        ("topic: rye\nmore:\n  a: 1\n  a: 2", "line 4: the key 'a' stands there twice"),
         ("topic: [", "it is no YAML: line 1: expected the node content"),
         ('{"topic": ' + "[" * 5000 + "]" * 5000 + "}", "it is no YAML: it is nested"),
     ],

@@ -226,7 +226,9 @@ async def test_a_script_in_a_file_is_played_by_history(tmp_path: Path):
     assert text_of(await play(model, ask(user("x"), assistant(Text("1"))))) == "done"
 
 
-@pytest.mark.parametrize("text", ["a: [", "just words", "- [1]"])
+@pytest.mark.parametrize(
+    "text", ["a: [", "just words", "- [1]", "- {text: a, text: b}"]
+)
 def test_a_file_that_holds_no_script_is_refused(tmp_path: Path, text: str):
     path = tmp_path / "story.yaml"
     path.write_text(text)
