@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from pydantic import JsonValue
 
 from bread_nb.base.wire import read_json
 from bread_nb.base.yaml_text import read_yaml
