@@ -24,6 +24,9 @@ __all__ = [
     "whole",
 ]
 
+# A stream may begin with a byte order mark, which is no part of its first event.
+_MARKED = b"\xef\xbb\xbfdata:"
+
 
 class EventReader(Protocol):
     """Cuts a stream of bytes into the payloads of its events."""
@@ -45,7 +48,7 @@ class SseReader:
     """
 
     def __init__(self) -> None:
-        self._partial = b""
+        self._partial: list[bytes] = []
         self._data: list[bytes] = []
         self._after_cr = False
 
@@ -53,7 +56,7 @@ class SseReader:
         """The data of the events that `chunk` completes."""
         if b"\r" in chunk or self._after_cr:
             chunk = self._plain(chunk)
-        *lines, self._partial = (self._partial + chunk).split(b"\n")
+        lines = _whole_lines(self._partial, chunk)
         events: list[bytes] = []
         data = self._data
         for line in lines:
@@ -63,6 +66,8 @@ class SseReader:
                     data.clear()
             elif line.startswith(b"data:"):
                 data.append(line[6:] if line[5:6] == b" " else line[5:])
+            elif line.startswith(_MARKED):
+                data.append(line.removeprefix(_MARKED).removeprefix(b" "))
         return events
 
     def rest(self) -> list[bytes]:
@@ -81,16 +86,34 @@ class LineReader:
     """One JSON value a line; empty lines are left out."""
 
     def __init__(self) -> None:
-        self._partial = b""
+        self._partial: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[bytes]:
         """The lines that `chunk` completes."""
-        *lines, self._partial = (self._partial + chunk).split(b"\n")
+        lines = _whole_lines(self._partial, chunk)
         return [line for line in lines if line.strip()]
 
     def rest(self) -> list[bytes]:
         """The last line, when no line end came after it."""
         return self.feed(b"\n")
+
+
+def _whole_lines(partial: list[bytes], chunk: bytes) -> list[bytes]:
+    """The lines that `chunk` completes; the pieces of the next one are in `partial`.
+
+    A long line is put together once, at its end.
+    """
+    if b"\n" not in chunk:
+        partial.append(chunk)
+        return []
+    if partial:
+        partial.append(chunk)
+        chunk = b"".join(partial)
+        partial.clear()
+    *lines, rest = chunk.split(b"\n")
+    if rest:
+        partial.append(rest)
+    return lines
 
 
 class BodyReader:

@@ -42,6 +42,33 @@ def test_a_line_of_a_megabyte_is_one_event():
     assert found + reader.feed(b"\n\n") == [long]
 
 
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_a_byte_order_mark_is_no_part_of_the_first_event(size: int):
+    body = b"\xef\xbb\xbfdata: one\n\ndata: two\n\n"
+    reader = SseReader()
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    assert [e for piece in pieces for e in reader.feed(piece)] == [b"one", b"two"]
+
+
+@pytest.mark.parametrize("reader", [SseReader(), LineReader()])
+def test_the_pieces_of_a_long_line_are_put_together_once(
+    reader: SseReader | LineReader,
+):
+    class Piece(bytes):
+        """Tells of each time that its bytes are copied into others."""
+
+        copied = 0
+
+        def __radd__(self, other: bytes) -> bytes:
+            Piece.copied += 1
+            return bytes(other) + bytes(self)
+
+    for _ in range(100):
+        assert reader.feed(Piece(b"x" * 100)) == []
+    assert Piece.copied == 0
+    reader.feed(b"\n")
+
+
 def test_lines_of_json_may_be_cut_anywhere():
     reader = LineReader()
     found = [e for byte in b'{"a":1}\n\n{"b"' for e in reader.feed(bytes([byte]))]
