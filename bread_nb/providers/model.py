@@ -16,6 +16,7 @@ from pydantic import JsonValue
 from bread_nb.errors import BreadError
 from bread_nb.messages import Message, Native, Price, StopReason, ToolSpec, Usage
 from bread_nb.providers.keep import Keep
+from bread_nb.providers.pace import plain
 from bread_nb.providers.rates import Rates
 from bread_nb.providers.sdk import check_client
 
@@ -314,8 +315,8 @@ class Model:
         base_url: Where the service is; `<PROVIDER>_BASE_URL` is the default.
         api_key: The key; `<PROVIDER>_API_KEY` is the default and the better place.
         settings: Sampling and size settings; `first_event_timeout`, `idle_timeout` and
-            `deadline` in seconds (0 is off); and `expose_error_body`, which puts the
-            body of a failed answer into the error's context.
+            `deadline` in seconds (0 and infinity are off); and `expose_error_body`,
+            which puts the body of a failed answer into the error's context.
         client: An asynchronous client of the `anthropic` or `openai` package, which
             sends the requests with its own key, address and proxies.
         rates: What its tokens cost, where that is known better than by any table.
@@ -330,6 +331,7 @@ class Model:
 
     def __post_init__(self) -> None:
         split_name(self.name)
+        object.__setattr__(self, "settings", plain(self.settings))
         rates = cast("object", self.rates)
         if rates is not None and not isinstance(rates, Rates):
             raise BreadError(

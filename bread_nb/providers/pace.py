@@ -11,15 +11,16 @@ import asyncio
 import math
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from pydantic import JsonValue
 
 from bread_nb import errors
 from bread_nb.base.ids import monotonic
+from bread_nb.base.wire import dumps
 from bread_nb.errors import BreadError
 
-__all__ = ["CALL_SETTINGS", "PACE_SETTINGS", "Pace", "Waits", "merged"]
+__all__ = ["CALL_SETTINGS", "PACE_SETTINGS", "Pace", "Waits", "merged", "plain"]
 
 T = TypeVar("T")
 
@@ -60,6 +61,34 @@ def merged(
         return model
     inherited = {name for name in PACE_SETTINGS if call.get(name) is None}
     return {**model, **{k: v for k, v in call.items() if k not in inherited}}
+
+
+def plain(settings: object) -> Mapping[str, JsonValue]:
+    """Settings as JSON; a wait that is infinite is off, which JSON says by 0.
+
+    Raises:
+        BreadError: `INVALID_SETTING` when they are none, or one of them is no JSON.
+    """
+    if not isinstance(settings, Mapping):
+        raise _no_json("settings", settings)
+    given = cast("Mapping[str, JsonValue]", settings)
+    endless = {name: 0 for name in PACE_SETTINGS if given.get(name) == math.inf}
+    for name, value in (found := {**given, **endless}).items():
+        try:
+            dumps({name: value})
+        except (TypeError, ValueError, RecursionError):
+            raise _no_json(name, value) from None
+    return found if endless else given
+
+
+def _no_json(name: str, value: object) -> BreadError:
+    number = isinstance(value, float)
+    return BreadError(
+        f"{name} cannot be {value if number else f'a {type(value).__name__}'}.",
+        code="INVALID_SETTING",
+        why="settings are a mapping of JSON values.",
+        do='Model(..., settings={"temperature": 0.2})',
+    )
 
 
 def _seconds(settings: Mapping[str, JsonValue], name: str, default: float) -> float:

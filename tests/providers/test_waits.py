@@ -9,6 +9,7 @@ from fixtures.model_play import ask, play, play_to_fault, text_of
 from fixtures.model_server import ModelServer, Reply
 from fixtures.ovens import OVENS, Oven
 
+from bread_nb import Agent, Bread, Model
 from bread_nb.errors import BreadError, TimeoutError
 from bread_nb.providers.catalog import Catalog, resolve
 from bread_nb.providers.model import ModelRequest
@@ -42,6 +43,30 @@ def test_a_call_stands_over_its_model_and_the_model_over_the_default(
 ):
     found = Waits.read(merged(model, call))
     assert (found.first_event, found.idle, found.deadline) == waits
+
+
+async def test_an_infinite_wait_of_a_described_model_is_off_in_a_run():
+    waits = {"deadline": math.inf, "idle_timeout": math.inf}
+    async with ModelServer(OVENS[0].reply("good")) as server:
+        model = Model("openai:oven-1", base_url=server.url, settings=waits)
+        async with Bread({"baker": Agent(model=model)}) as bread:
+            assert (await bread.run("baker", "go")).text == "good"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"temperature": math.nan},
+        {"stop": {"a", "b"}},
+        {"top_p": math.inf},
+        None,
+        ["temperature"],
+    ],
+)
+def test_settings_that_are_no_json_are_refused_where_they_are_written(settings: object):
+    with pytest.raises(BreadError) as caught:
+        Model("openai:oven-1", settings=settings)  # type: ignore[arg-type]
+    assert caught.value.code == "INVALID_SETTING"
 
 
 def test_any_other_setting_that_is_null_stands_as_null():
