@@ -51,14 +51,12 @@ class Attempts:
         bread: Who runs agents.
         suite: What is run.
         model: A model in place of the suite's.
-        looked_up: Whether earlier runs of the same rows may be in the store.
         keep_waiting: Whether a run that waits for a person is left to wait.
     """
 
     bread: Bread
     suite: Suite
     model: ModelSource | None = None
-    looked_up: bool = False
     keep_waiting: bool = False
     _agent: Agent | None = field(default=None, init=False)
 
@@ -101,7 +99,7 @@ class Attempts:
         number = 1
         while True:
             name = f"{session}-{number}"
-            row = await self._run_of(name) if self.looked_up else None
+            row = await self._run_of(name)
             if row is None or row.status != "cancelled":
                 return name, row
             number += 1
@@ -159,7 +157,7 @@ class Attempts:
             nonlocal asked
             asked += 1
             name = f"{session}-judge-{asked}"
-            row = await self._run_of(name) if self.looked_up else None
+            row = await self._run_of(name)
             if row is not None and row.status == "finished":
                 spent.add(_whole(row), Usage.of(row.usage).total)
                 return Finished(output=agent.returns.validate(row.output))

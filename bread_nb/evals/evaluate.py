@@ -140,7 +140,6 @@ async def _open(bread: Bread, suite: Suite, options: Options) -> _Book:
         suite,
         [suite.agent_id, identity, _model_name(attempts), *_taping(bread)],
     )
-    attempts.looked_up = sheet.went_on
     return _Book(suite, sheet, attempts, items_of(suite))
 
 
@@ -205,6 +204,8 @@ class _Work:
         except BaseExceptionGroup as several:
             raise _first(several) from None
         for book in self._books:
+            if len(book.sheet.rows) < len(book.items):
+                await book.sheet.read()
             if len(book.sheet.rows) == len(book.items):
                 await book.sheet.complete()
         self._progress = replace(self._progress, ended=True)

@@ -19,7 +19,6 @@ from distributed import Client, get_worker
 from pydantic import JsonValue
 
 from bread_nb.base.ids import new_id
-from bread_nb.base.retry import retrying
 from bread_nb.bread import Bread
 from bread_nb.crumbs import Crumb, from_wire, to_wire
 from bread_nb.errors import BreadError
@@ -32,11 +31,8 @@ from bread_nb.runtime.agent import ModelSource
 
 __all__ = ["Cluster", "cluster_of", "shared_store"]
 
-_PATIENCE_SECONDS = 90
-_WAIT_SECONDS = 1.0
 _CONNECT_SECONDS = 10
 _LAST_CRUMB_SECONDS = 5
-_BUSY = "ROW_BUSY"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +119,7 @@ class Cluster:
             future.cancel()
             raise
         await self._told_all(session)
-        return EvalRow.from_json(cast("JsonValue", found))
+        return None if found is None else EvalRow.from_json(cast("JsonValue", found))
 
     async def _told_all(self, session: str) -> None:
         """Wait for the last crumb of a row, for as long as that may reasonably take."""
@@ -200,12 +196,12 @@ async def _came(client: Any, future: Any) -> object:  # noqa: ANN401
 # -- on a worker -----------------------------------------------------------------------
 
 
-def _run_errand(errand: _Errand) -> dict[str, JsonValue]:
+def _run_errand(errand: _Errand) -> dict[str, JsonValue] | None:
     """Make one row; called on a thread of a worker."""
     return asyncio.run(_made(errand))
 
 
-async def _made(errand: _Errand) -> dict[str, JsonValue]:
+async def _made(errand: _Errand) -> dict[str, JsonValue] | None:
     worker: Any = get_worker()
     root = Path(errand.root)
     config = load_config(root)
@@ -216,26 +212,9 @@ async def _made(errand: _Errand) -> dict[str, JsonValue]:
 
         bread.on("crumb", tell)
         attempts = Attempts(
-            bread,
-            errand.suite,
-            errand.model,
-            looked_up=True,
-            keep_waiting=errand.keep_waiting,
+            bread, errand.suite, errand.model, keep_waiting=errand.keep_waiting
         )
 
-        async def once(_number: int) -> EvalRow:
-            row = await row_of(attempts, errand.item, errand.session)
-            if row is None:
-                raise BreadError("Somebody else is at work on it.", code=_BUSY)
-            return row
-
-        row = await retrying(once, _wait)
+        row = await row_of(attempts, errand.item, errand.session)
         worker.log_event(errand.topic, {"ended": errand.session})
-        return row.to_json()
-
-
-async def _wait(error: BreadError, number: int) -> float | None:
-    """Seconds until the lease of whoever was at work on it has run out."""
-    if error.code != _BUSY or number * _WAIT_SECONDS > _PATIENCE_SECONDS:
-        return None
-    return _WAIT_SECONDS
+        return row.to_json() if row is not None else None

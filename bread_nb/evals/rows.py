@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from bread_nb.base.ids import now_ms
 from bread_nb.base.redact import Redactor
+from bread_nb.base.retry import retrying
 from bread_nb.crumbs import EvalVerdict
 from bread_nb.errors import BreadError, Halt
 from bread_nb.evals.attempts import BUSY, Attempts
@@ -16,15 +17,45 @@ from bread_nb.evals.scoring import Attempt, Scorer, Verdict
 
 __all__ = ["row_of"]
 
+_PATIENCE = 100
+_LONGEST_SECONDS = 1.0
+_SHORTEST_SECONDS = 0.05
+_BUSY = "ROW_BUSY"
+
 
 async def row_of(attempts: Attempts, item: Item, session: str) -> EvalRow | None:
-    """The row of an item; None when another process has it in hands.
+    """The row of an item; None when another process keeps it in hands.
+
+    Whoever has it is waited for: until it is done, or until its lease has run out.
 
     Args:
         attempts: Runs the item's case.
         item: The item.
         session: The first part of its session's id.
     """
+
+    async def once(_number: int) -> EvalRow:
+        row = await _tried(attempts, item, session)
+        if row is None:
+            raise BreadError("Somebody else is at work on it.", code=_BUSY)
+        return row
+
+    try:
+        return await retrying(once, _wait)
+    except BreadError as error:
+        if error.code != _BUSY:
+            raise
+        return None
+
+
+async def _wait(error: BreadError, number: int) -> float | None:
+    if error.code != _BUSY or number > _PATIENCE:
+        return None
+    return min(_SHORTEST_SECONDS * 2 ** (number - 1), _LONGEST_SECONDS)
+
+
+async def _tried(attempts: Attempts, item: Item, session: str) -> EvalRow | None:
+    """The row of an item; None when another process has it in hands."""
     suite, redactor = attempts.suite, attempts.bread.redactor
     try:
         attempt, spent, handle = await attempts.attempt(item, session)

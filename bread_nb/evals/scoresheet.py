@@ -15,6 +15,7 @@ from pydantic import JsonValue
 
 from bread_nb.base.ids import now_ms
 from bread_nb.base.wire import fingerprint
+from bread_nb.errors import BreadError
 from bread_nb.evals.case import Case, Suite
 from bread_nb.evals.scoring import MISSING, Verdict, as_text
 from bread_nb.stores.store import Entry, Record, Store
@@ -143,7 +144,6 @@ class Sheet:
     key: str
     round: int
     store: Store
-    went_on: bool = False
     rows: dict[int, EvalRow] = field(default_factory=dict[int, EvalRow])
 
     @property
@@ -156,9 +156,19 @@ class Sheet:
         return f"eval-{self.key[:16]}-{self.round}-{item.number}"
 
     async def keep(self, item: Item, row: EvalRow) -> None:
-        """Keep a row."""
+        """Keep a row; where another process kept one meanwhile, that one stands."""
         self.rows[item.number] = row
-        await self.store.append(self.log, [Entry(item.number, row.to_json())])
+        try:
+            await self.store.append(self.log, [Entry(item.number, row.to_json())])
+        except BreadError as error:
+            if error.code != "STORE_CONFLICT":
+                raise
+            await self.read()
+
+    async def read(self) -> None:
+        """Take in the rows that are kept, those of other processes too."""
+        for entry in await self.store.read(self.log):
+            self.rows[entry.seq] = EvalRow.from_json(entry.value)
 
     async def complete(self) -> None:
         """All rows are there: the next time a new round begins."""
@@ -185,9 +195,8 @@ async def open_sheet(store: Store, suite: Suite, agent: JsonValue) -> Sheet:
     key = fingerprint([agent, *_identity(suite)])
     kept = await store.get(EvalSheet, key)
     if kept is not None and not kept.complete:
-        sheet = Sheet(key, kept.round, store, went_on=True)
-        for entry in await store.read(sheet.log):
-            sheet.rows[entry.seq] = EvalRow.from_json(entry.value)
+        sheet = Sheet(key, kept.round, store)
+        await sheet.read()
         return sheet
     fresh = EvalSheet(
         id=key,

@@ -318,3 +318,26 @@ async def test_each_verdict_is_a_crumb_of_the_run_it_is_about(
     ]
     runs = [(await bread.find_run(row.run)).id for row in report.rows]
     assert [crumb.run_id for crumb in told] == runs
+
+
+async def test_two_at_work_on_one_evaluation_pay_for_each_row_once(tmp_path: Path):
+    store = f"sqlite:///{tmp_path / 'bread.db'}"
+    first, second = answering(right), answering(right)
+    async with (
+        Bread({"baker": first}, store=store) as one,
+        Bread({"baker": second}, store=store) as other,
+    ):
+        reports = await asyncio.gather(
+            *(
+                evaluate(
+                    bread,
+                    [Suite("baker", numbered(40), scorers=[exact()])],
+                    Options(concurrency=4),
+                )
+                for bread in (one, other)
+            )
+        )
+        finished = [r for r in await one.runs(limit=None) if r.status == "finished"]
+    asked = len(first.model.requests) + len(second.model.requests)
+    assert (asked, len(finished)) == (40, 40)
+    assert max(report.passed for report in reports) == 40
