@@ -66,19 +66,26 @@ def merged(
 def plain(settings: object) -> Mapping[str, JsonValue]:
     """Settings as JSON; a wait that is infinite is off, which JSON says by 0.
 
+    A wait that is no number stays for `Waits.read` to refuse, as a word.
+
     Raises:
         BreadError: `INVALID_SETTING` when they are none, or one of them is no JSON.
     """
     if not isinstance(settings, Mapping):
         raise _no_json("settings", settings)
     given = cast("Mapping[str, JsonValue]", settings)
-    endless = {name: 0 for name in PACE_SETTINGS if given.get(name) == math.inf}
-    for name, value in (found := {**given, **endless}).items():
+    waits: dict[str, JsonValue] = {}
+    for name in PACE_SETTINGS & given.keys():
+        wait = given[name]
+        if isinstance(wait, float) and not math.isfinite(wait):
+            waits[name] = 0 if wait > 0 else str(wait)
+    found = {**given, **waits}
+    for name, value in found.items():
         try:
             dumps({name: value})
         except (TypeError, ValueError, RecursionError):
             raise _no_json(name, value) from None
-    return found if endless else given
+    return found if waits else given
 
 
 def _no_json(name: str, value: object) -> BreadError:
