@@ -98,13 +98,12 @@ class BreadError(Exception):
 
 
 class ProviderError(BreadError):
-    """A model's service answered with a fault.
+    """A model's service answered with a fault; the rest is as for `BreadError`.
 
     Args:
         what: One sentence that says what happened.
         status: The HTTP status, or None when there was no answer.
         retry_after: Seconds the service asked to wait, or None.
-        **rest: As for `BreadError`.
     """
 
     code = "PROVIDER_ERROR"

@@ -1,39 +1,24 @@
-"""Every Python block of every page runs, in order, in a real kernel.
+"""Every example of every page runs, in order, in a project of the page's own.
 
-A `text` block right after a `python` block is what the cell must show.
+What becomes of each kind of block is said in `fixtures.doc_pages`.
 """
 
-import re
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from contextlib import ExitStack
 from pathlib import Path
 
 import nbformat
 import pytest
+import yaml
+from fixtures.doc_pages import PAGES, Block, blocks, commands, fits
 from nbclient import NotebookClient
 
-DOCS = Path(__file__).parents[2] / "docs"
-README = DOCS.parent / "README.md"
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 QUIET = ["--log-level=ERROR"]
-
-
-def blocks(page: Path) -> list[tuple[str, str, int]]:
-    """The fenced blocks of a page: language, text, and where it begins."""
-    text = page.read_text(encoding="utf-8")
-    return [(m[1], m[2].rstrip("\n"), m.start()) for m in BLOCK.finditer(text)]
-
-
-def expected(page: Path) -> list[tuple[str, str | None]]:
-    """Each Python block, with the text block that stands right after it."""
-    found, wanted = blocks(page), list[tuple[str, str | None]]()
-    text = page.read_text(encoding="utf-8")
-    for position, (language, body, start) in enumerate(found):
-        if language != "python":
-            continue
-        after = found[position + 1] if position + 1 < len(found) else None
-        end = text.index("\n```", start) + 4
-        follows = after and after[0] == "text" and not text[end : after[2]].strip()
-        wanted.append((body, after[1] if after and follows else None))
-    return wanted
+PARSERS = {"yaml": yaml.safe_load_all, "json": json.loads, "toml": tomllib.loads}
 
 
 def shown(cell: nbformat.NotebookNode) -> str:
@@ -49,29 +34,91 @@ def shown(cell: nbformat.NotebookNode) -> str:
     return "".join(pieces).rstrip("\n")
 
 
-PAGES = [*sorted(DOCS.glob("*.md")), README]
+class Reader:
+    """Does what a page says, in the order in which it says it."""
+
+    def __init__(self, page: Path, folder: Path) -> None:
+        self._blocks = blocks(page)
+        self._folder = folder
+        cells = [b for b in self._blocks if b.is_cell]
+        self._notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(block.text) for block in cells]
+        )
+        self._client = NotebookClient(
+            self._notebook,
+            timeout=60,
+            kernel_name="python3",
+            extra_arguments=QUIET,
+            resources={"metadata": {"path": str(folder)}},
+        )
+        self._places = {id(block): index for index, block in enumerate(cells)}
+
+    def read(self) -> None:
+        with ExitStack() as stack:
+            if self._places:
+                stack.enter_context(self._client.setup_kernel())
+            for block in self._blocks:
+                if block.title is not None:
+                    self._write(block)
+                elif block.is_cell:
+                    self._run(block)
+                elif block.language == "console":
+                    self._type(block)
+
+    def _write(self, block: Block) -> None:
+        path = self._folder / str(block.title)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{block.text}\n", encoding="utf-8")
+
+    def _run(self, block: Block) -> None:
+        index = self._places[id(block)]
+        cell = self._notebook.cells[index]
+        self._client.execute_cell(cell, index)
+        if block.shows is not None:
+            assert fits(shown(cell), block.shows), f"{block.text}\n\n{shown(cell)}"
+
+    def _type(self, block: Block) -> None:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        for command, wanted in commands(block):
+            ended = subprocess.run(
+                ["bash", "-c", command],
+                cwd=self._folder,
+                env={**os.environ, "PATH": path, "COLUMNS": "88"},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=100,
+                check=False,
+            )
+            out, both = ended.stdout, ended.stdout + ended.stderr
+            if wanted:
+                assert fits(out, wanted) or fits(both, wanted), f"{command}\n{both}"
+            else:
+                assert ended.returncode == 0, f"{command}\n{both}"
+
+
+def named(pages: list[Path]) -> list[object]:
+    return [pytest.param(page, id=page.stem) for page in pages]
 
 
 @pytest.mark.kernel
 @pytest.mark.parametrize(
-    "page", [p for p in PAGES if expected(p)], ids=lambda page: page.stem
+    "page", named([p for p in PAGES if any(b.is_run for b in blocks(p))])
 )
 def test_the_examples_of_a_page_run_and_show_what_it_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHOP_TOKEN", "a-made-up-token-for-the-docs")
-    wanted = expected(page)
-    notebook = nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(body) for body, _ in wanted]
-    )
-    client = NotebookClient(
-        notebook,
-        timeout=60,
-        kernel_name="python3",
-        extra_arguments=QUIET,
-        resources={"metadata": {"path": str(tmp_path)}},
-    )
-    client.execute()
-    for cell, (body, text) in zip(notebook.cells, wanted, strict=True):
-        if text is not None:
-            assert shown(cell) == text, body
+    Reader(page, tmp_path).read()
+
+
+@pytest.mark.parametrize(
+    "page", named([p for p in PAGES if any(b.language in PARSERS for b in blocks(p))])
+)
+def test_what_a_page_gives_as_a_file_can_be_read(page: Path) -> None:
+    for block in blocks(page):
+        if block.language in PARSERS:
+            read = PARSERS[block.language](block.text)
+            assert read is not None
+            if block.language == "yaml":
+                assert list(read)
