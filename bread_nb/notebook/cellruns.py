@@ -113,7 +113,7 @@ def _ask(stage: Stage, line: RunLine, body: str | None) -> _Ask:
     agent = _agent(stage, bread, line.agent)
     known = agent if isinstance(agent, Agent) else bread.agent(agent)
     text = line.text if body is None else _typed(stage, body)
-    space = stage.space
+    space = stage.own
     given = look_up(line.names, space)
     value = read_input(line.agent, known, text)
     if line.template:

@@ -6,6 +6,7 @@ The magics hold no state and decide nothing.
 from __future__ import annotations
 
 from bread_nb.base.redact import Redactor, environment_secrets
+from bread_nb.bread import Bread
 from bread_nb.errors import BreadError, BreadStopped
 from bread_nb.notebook.cellruns import run_agent_line
 from bread_nb.notebook.parsing import COMMANDS, LATER, first_word, read_run, usage
@@ -32,15 +33,29 @@ def _carry_out(stage: Stage, line: str, body: str | None) -> object:
     word, rest = first_word(line)
     if word in LATER:
         raise not_yet(word)
+    if body is not None and not word:
+        raise _nameless(stage.bread())
     if word in COMMANDS or not word:
         if body is not None:
             raise usage(
                 f"%%bread {word} takes no cell body.",
                 "it is a command, not an agent.",
-                f"%bread {word or 'help'}",
+                f"%bread {word}",
             )
         return run_command(stage, word or "help", rest)
     return run_agent_line(stage, read_run(word, rest, body=body is not None), body)
+
+
+def _nameless(bread: Bread) -> BreadError:
+    """The error for a cell that says to nobody what is in it."""
+    ids = bread.agent_ids()
+    working = [name for name in ids if name not in bread.broken()]
+    there = f"agents/ has {', '.join(ids)}" if ids else "there are no agents here"
+    return usage(
+        "%%bread needs the name of an agent.",
+        f"the cell is the input, and {there}.",
+        f"%%bread {working[0]}" if working else "bread new agent writer",
+    )
 
 
 def not_yet(word: str) -> BreadError:

@@ -136,6 +136,16 @@ class Stage:
         """The variables of the notebook."""
         return cast("Any", self.shell).user_ns
 
+    @property
+    def own(self) -> dict[str, object]:
+        """The variables that the notebook has made, without those of IPython."""
+        hidden: dict[str, object] = cast("Any", self.shell).user_ns_hidden
+        return {
+            name: value
+            for name, value in self.space.items()
+            if not (name in hidden and hidden[name] is value)
+        }
+
     def cell(self) -> Cell:
         """The cell that is being executed."""
         return Cell.here(self.shell)
@@ -156,7 +166,7 @@ class Stage:
         publisher.publish({"text/plain": table.plain, "text/html": table.html}, {})
 
     def _names(self, names: Sequence[str]) -> object:
-        return look_up(names, self.space)
+        return look_up(names, self.own)
 
     def run_name(self, bread: Bread, name: str) -> str:
         """The run that a name means here: `last` is this kernel's last, if any."""

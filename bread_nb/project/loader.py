@@ -7,7 +7,7 @@ all in an older version, and the other agents are not touched by it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -19,6 +19,7 @@ from bread_nb.errors import BreadError, closest
 from bread_nb.project.borders import USER_FAULTS, Helpers
 from bread_nb.project.folder_tools import tool_files, with_folder_tools
 from bread_nb.project.mending import Place, Trouble, diagnose, trouble
+from bread_nb.project.reserved import why_hidden
 from bread_nb.project.snapshots import Package, Snapshot, take_snapshot
 from bread_nb.runtime.agent import Agent
 from bread_nb.stores.records import Definition
@@ -87,7 +88,8 @@ class AgentFolder:
         with self._gate:
             ids = self.ids()
             if agent_id not in ids:
-                raise unknown_agent(agent_id, ids)
+                broken = [n for n in ids if not isinstance(self._try(n), Loaded)]
+                raise unknown_agent(agent_id, ids, broken)
             found = self._try(agent_id)
             if isinstance(found, Loaded):
                 return found
@@ -279,12 +281,16 @@ def _no_folder(agent_id: str) -> BreadError:
     )
 
 
-def unknown_agent(agent_id: str, known: Sequence[str]) -> BreadError:
-    """The error for an agent that is not there, with the nearest that is."""
-    near = closest(agent_id, known)
+def unknown_agent(
+    agent_id: str, known: Sequence[str], broken: Collection[str] = ()
+) -> BreadError:
+    """The error for an agent that is not there, with the nearest that can run."""
+    working = [n for n in known if n not in broken and not why_hidden(n)]
+    near = closest(agent_id, working)
     if known:
-        why = f"agents/ has {', '.join(known)}."
-        do = f"%%bread {near or known[0]}"
+        named = [f"{n} (broken)" if n in broken else n for n in known]
+        why = f"agents/ has {', '.join(named)}."
+        do = f"%%bread {near or working[0]}" if working else "%bread doctor"
     else:
         why = "there are no agents here."
         do = f"bread new agent {agent_id if agent_id.isidentifier() else 'writer'}"

@@ -47,7 +47,7 @@ class Roster:
         if self.folder is not None and agent_id in self.folder.ids():
             loaded = self.folder.load(agent_id)
             return Member(loaded.id, loaded.agent, loaded.definition)
-        raise unknown_agent(agent_id, self.ids())
+        raise unknown_agent(agent_id, self.ids(), self.broken())
 
     def member(self, agent: str | Agent) -> Member:
         """An agent by its id, or one that is handed over itself.

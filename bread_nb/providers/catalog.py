@@ -361,11 +361,14 @@ def _only_a_name(provider: str) -> BreadError:
 
 
 def _unknown(provider: str, known: list[str]) -> BreadError:
-    near = closest(provider, known)
+    near, names = closest(provider, known), ", ".join(known)
+    do = (
+        f"did you mean {near}:…?" if near else f"name one of {names}, or add providers="
+    )
     return BreadError(
         f"There is no provider {provider!r}.",
         code="UNKNOWN_PROVIDER",
-        why=f"the providers are {', '.join(known)}.",
-        do=f"did you mean {near}:…?" if near else "name one of them, or add providers=",
+        why=f"the providers are {names}.",
+        do=f"did you mean {near}:…?" if near else do,
         context={"provider": provider, "known": cast("JsonValue", known)},
     )

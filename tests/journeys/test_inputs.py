@@ -17,6 +17,7 @@ from bread_nb import (
     Scripted,
     tool,
 )
+from bread_nb.a2ui.picture import picture
 
 
 class Order(BaseModel):
@@ -164,6 +165,15 @@ async def test_an_unknown_provider_lists_those_there_are(make_bread: MakeBread):
     assert error.code == "UNKNOWN_PROVIDER"
     assert "oven" in str(error)
     assert "anthropic" in str(error)
+
+
+async def test_the_picture_of_an_unknown_provider_lists_those_there_are(
+    make_bread: MakeBread,
+):
+    bread = make_bread({"baker": Agent(model="nowhere:hot")})
+    await fault(bread, bread.run("baker", "go"))
+    note = picture(await bread.crumbs("last")).plain.splitlines()[1]
+    assert note.startswith("There is no provider 'nowhere'. Name one of anthropic, ")
 
 
 @tool

@@ -130,6 +130,21 @@ def test_a_template_is_filled_in_once(page: Kernel):
     )
 
 
+def test_only_names_of_the_notebook_are_near(page: Kernel):
+    for line in ("%bread writer --template {{opne}}", "%bread writer --with exti x"):
+        told = page.run(line).told
+        assert "[NAME_NOT_FOUND]" in told
+        assert "made one of that name.\n" in told
+
+
+def test_a_cell_for_nobody_says_who_there_is(page: Kernel):
+    assert page.run("%%bread\nhi").told.splitlines() == [
+        "%%bread needs the name of an agent. [USAGE]",
+        "  why  the cell is the input, and agents/ has baker, publisher, writer.",
+        "  do   %%bread baker",
+    ]
+
+
 def test_objects_reach_the_tools_and_their_look_the_model(page: Kernel):
     page.ok(
         "class Frame:\n"

@@ -537,6 +537,17 @@ def test_an_unknown_agent_is_answered_with_the_nearest(project: Project):
     ]
 
 
+def test_an_agent_that_cannot_run_is_never_suggested(project: Project):
+    project.agent("analyst")
+    project.agent("help")
+    project.agent("writer", "agent = (")
+    assert fault(folder(project), "writr").lines()[1:] == [
+        "  why  agents/ has analyst, help, writer (broken).",
+        "  do   %%bread analyst",
+    ]
+    assert fault(folder(project, "writer"), "writr").do == "%bread doctor"
+
+
 def test_without_any_agent_the_error_says_how_to_make_one(tmp_path: Path):
     error = fault(AgentFolder(tmp_path), "writer")
     assert (error.code, error.do) == ("AGENT_NOT_FOUND", "bread new agent writer")
