@@ -1,13 +1,15 @@
 """What a call would touch, declared by its tool.
 
 A field names the argument that holds the value: `Write(path="dest")` says that the
-tool writes the file named by its argument `dest`.
+tool writes the file named by its argument `dest`. Where the value is made of arguments,
+the field is a function of them: `Write(path=lambda args: f"posts/{args['title']}.md")`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from typing import TypeAlias
 
 from pydantic import JsonValue
 
@@ -26,46 +28,49 @@ __all__ = [
 ]
 
 
+Argument: TypeAlias = str | Callable[[Mapping[str, JsonValue]], str]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shell:
     """Runs a command: `command` names the argument with its text or argv."""
 
-    command: str
+    command: Argument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Read:
     """Reads a file: `path` names the argument."""
 
-    path: str
+    path: Argument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
     """Writes or deletes a file: `path` names the argument."""
 
-    path: str
+    path: Argument
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Net:
     """Sends to the network: `url` names the argument with the address or host."""
 
-    url: str | None = None
+    url: Argument | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spawn:
     """Starts another agent or process: `target` names the argument."""
 
-    target: str | None = None
+    target: Argument | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Defer:
     """Leaves an action for later: `action` names the argument."""
 
-    action: str | None = None
+    action: Argument | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +98,26 @@ _WORDS: dict[type, str] = {
 
 
 def touched(effect: Effect, args: Mapping[str, JsonValue]) -> str | None:
-    """The value of the argument the effect names, as text."""
+    """The value of the argument the effect names, or makes of the arguments, as text.
+
+    A function that cannot make anything of them says nothing: the form is shown for
+    whatever a model asks, and shows the arguments in any case.
+    """
     for item in fields(effect):
-        name = getattr(effect, item.name)
-        value = args.get(name) if name else None
+        named: Argument | None = getattr(effect, item.name)
+        value = _made(named, args) if callable(named) else args.get(named or "")
         if value is not None:
             return value if isinstance(value, str) else str(value)
     return None
+
+
+def _made(
+    make: Callable[[Mapping[str, JsonValue]], str], args: Mapping[str, JsonValue]
+) -> str | None:
+    try:
+        return make(args)
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return None
 
 
 def effect_words(effect: Effect, args: Mapping[str, JsonValue]) -> str:

@@ -2,10 +2,10 @@
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, JsonValue
 
 from bread_nb import BreadError, ToolContext, human_tool, tool
 from bread_nb.base.effects import Pure, Read, Shell, Unknown, Write, effect_words
@@ -204,10 +204,17 @@ def test_a_tools_source_changes_with_its_code():
     assert first.source == again.source != second.source
 
 
+def post(args: Mapping[str, JsonValue]) -> str:
+    """The file that a post is written to."""
+    return f"posts/{args['title']}.md"
+
+
 @pytest.mark.parametrize(
     ("effect", "args", "words"),
     [
         (Write(path="dest"), {"dest": "a.txt"}, "Writes a file (a.txt)."),
+        (Write(path=post), {"title": "rye"}, "Writes a file (posts/rye.md)."),
+        (Write(path=post), {}, "Writes a file."),
         (Read(path="src"), {}, "Reads a file."),
         (Shell(command="argv"), {"argv": ["ls"]}, "Runs a command (['ls'])."),
         (Pure(), {}, "Touches nothing outside itself."),
