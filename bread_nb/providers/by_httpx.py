@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from functools import cache
 from ssl import SSLContext
+from typing import Any
 
 import httpx2
 
@@ -89,12 +90,28 @@ async def fetch(url: str, headers: Mapping[str, str]) -> tuple[int, bytes]:
         Unsendable: When the question cannot be sent.
     """
     timeout = httpx2.Timeout(None, connect=CONNECT_SECONDS)
-    async with httpx2.AsyncClient(verify=certificates(), timeout=timeout) as client:
+    async with _client(verify=certificates(), timeout=timeout) as client:
         try:
             answer = await client.get(url, headers=dict(headers))
         except (httpx2.HTTPError, *_UNSENDABLE) as error:
             raise transport_fault(error) from error
         return answer.status_code, answer.content
+
+
+def _client(**options: Any) -> httpx2.AsyncClient:  # noqa: ANN401
+    """A client of httpx2.
+
+    Raises:
+        Unreachable: When the environment names a proxy that it cannot use.
+    """
+    try:
+        return httpx2.AsyncClient(**options)
+    except ImportError:
+        why = 'the environment names a SOCKS proxy: pip install "httpx2[socks]"'
+        raise Unreachable(why) from None
+    except (ValueError, httpx2.InvalidURL):
+        why = "the environment names a proxy that is none, such as in HTTPS_PROXY"
+        raise Unreachable(why) from None
 
 
 class ByHttpx:
@@ -137,7 +154,7 @@ class ByHttpx:
             await client.aclose()
 
     def _made(self, *, keep: int) -> httpx2.AsyncClient:
-        return httpx2.AsyncClient(
+        return _client(
             verify=certificates(),
             timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
             limits=httpx2.Limits(

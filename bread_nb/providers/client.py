@@ -27,8 +27,11 @@ from bread_nb.providers.faults import (
     body_fault,
     broken_stream,
     incomplete_stream,
+    moved,
     retry_after,
     unreachable,
+    unsendable,
+    web_page,
 )
 from bread_nb.providers.lines import (
     BodyReader,
@@ -56,6 +59,8 @@ __all__ = ["Call", "Client", "Parser", "Transport", "carrier", "exchange"]
 
 _DRAIN_SECONDS = 0.5
 _OK = 200
+_MOVED = range(300, 400)
+_PAGES = ("text/html", "application/xhtml+xml")
 _LONGEST_ERROR = 1 << 16
 _DONE = b"[DONE]"
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
@@ -193,6 +198,8 @@ async def exchange(
     try:
         if response.status != _OK:
             raise await _refusal(response, call, pace)
+        if _kind_of(response) in _PAGES:
+            raise web_page(call.host)
         reader = _reader(response)
         ended = False
         while not (ended or parser.done):
@@ -230,7 +237,7 @@ async def _response(transport: Transport, call: Call, pace: Pace) -> Response:
         except Unreachable as error:
             why = _why(call, error)
         break
-    raise unreachable(call.host, why) if sendable else _unsendable(call)
+    raise unreachable(call.host, why) if sendable else unsendable(call.service)
 
 
 def _why(call: Call, error: Unreachable) -> str:
@@ -238,17 +245,11 @@ def _why(call: Call, error: Unreachable) -> str:
     return f"{redactor.text(str(error))}."
 
 
-def _unsendable(call: Call) -> ProviderError:
-    return ProviderError(
-        f"The request to {call.service} cannot be sent.",
-        code="BAD_REQUEST",
-        why="its base_url or its key holds something that HTTP does not allow.",
-        do="check base_url and the key for blanks and line ends",
-    )
-
-
 async def _refusal(response: Response, call: Call, pace: Pace) -> ProviderError:
     """The error that a status other than 200 stands for."""
+    location = response.headers.get("location")
+    if location and response.status in _MOVED:
+        return moved(call.service, response.status, location)
     try:
         body = parse_json(await pace.wait(_head(response)))
     except (Lost, ValueError):
@@ -270,8 +271,12 @@ async def _head(response: Response) -> bytes:
     return head
 
 
+def _kind_of(response: Response) -> str:
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def _reader(response: Response) -> EventReader:
-    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    kind = _kind_of(response)
     if kind == "application/json":
         return BodyReader()
     return LineReader() if kind.endswith(("ndjson", "jsonl")) else SseReader()

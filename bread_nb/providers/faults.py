@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
@@ -21,10 +22,13 @@ __all__ = [
     "body_fault",
     "broken_stream",
     "incomplete_stream",
+    "moved",
     "retry_after",
     "service_message",
     "status_fault",
     "unreachable",
+    "unsendable",
+    "web_page",
 ]
 
 _LONGEST_MESSAGE = 200
@@ -308,6 +312,42 @@ def unreachable(host: str, why: str) -> ProviderError:
         why=why,
         do="check the network, then run again. The text so far is kept",
         retryable=True,
+    )
+
+
+def unsendable(service: str, why: str = "", do: str = "") -> ProviderError:
+    """The error for a request that HTTP has no way to send."""
+    return ProviderError(
+        f"The request to {service} cannot be sent.",
+        code="BAD_REQUEST",
+        why=why or "its base_url or its key holds something that HTTP does not allow.",
+        do=do or "check base_url and the key for blanks and line ends",
+    )
+
+
+def moved(service: str, status: int, location: str) -> ProviderError:
+    """The error for a redirect: it is not followed, since the key would go along."""
+    try:
+        parts = urlsplit(location)
+        there = f"{parts.scheme}://{parts.hostname}" if parts.hostname else ""
+    except ValueError:
+        there = ""
+    return ProviderError(
+        f"{service} is at another address.",
+        status=status,
+        code="MODEL_ERROR",
+        why=f"HTTP {status}{f': it points to {there}' if there else ''}.",
+        do="check base_url: its scheme, its host and its path",
+    )
+
+
+def web_page(host: str) -> ProviderError:
+    """The error for a page where a model's answer belongs."""
+    return ProviderError(
+        f"{host} answered with a web page.",
+        code="MODEL_ERROR",
+        why="it is no service of models at this address, or the network wants a login.",
+        do="check base_url: its path is often /v1. Then the network's own login page",
     )
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from bread_nb.errors import BreadError
 from bread_nb.providers import weights
-from bread_nb.providers.faults import variable
+from bread_nb.providers.faults import unsendable, variable
 from bread_nb.providers.sdk import client_secrets, speaks_for_openai
 
 __all__ = ["Access", "access", "local_way"]
@@ -41,11 +42,18 @@ def access(
     Only the service's own address asks for a key; another host may need none.
 
     Raises:
-        BreadError: `MODEL_KEY_MISSING` or `MODEL_AUTH`.
+        BreadError: `MODEL_KEY_MISSING` or `MODEL_AUTH`, or `BAD_REQUEST` for an address
+            that is none.
     """
     if client is not None:
         return Access("", None, client_secrets(client), speaks_for_openai(client))
     url = base_url or os.environ.get(variable(provider, "BASE_URL")) or default_url
+    if wrong := _wrong_with(url):
+        raise unsendable(
+            provider,
+            f"its base_url {wrong}.",
+            "write base_url in full, such as http://localhost:8000/v1",
+        )
     found = (key or os.environ.get(variable(provider, "API_KEY")) or "").strip()
     if not found and url == default_url:
         raise _missing(provider, agent)
@@ -60,6 +68,18 @@ def access(
     return Access(
         url.rstrip("/"), found or None, secrets, url.rstrip("/") == default_url
     )
+
+
+def _wrong_with(url: str) -> str:
+    """What keeps an address from being one; empty when nothing does."""
+    try:
+        parts = urlsplit(url)
+        named = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        named = False
+    if not url.lower().startswith(("http://", "https://")):
+        return "does not begin with http:// or https://"
+    return "" if named else "names no host, or a port that is none"
 
 
 def _missing(provider: str, agent: str) -> BreadError:

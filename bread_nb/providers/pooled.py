@@ -7,11 +7,12 @@ more than the rest.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Awaitable, Callable
+import zlib
+from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from ssl import SSLContext
-from typing import cast
+from typing import Protocol, cast
 from urllib.parse import urlsplit
 
 import httpcore2
@@ -31,6 +32,8 @@ __all__ = ["Place", "Pools", "place_of"]
 
 _Connection = httpcore2.AsyncHTTPConnection
 _LOST = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException)
+_PACKED = ("gzip", "x-gzip", "deflate")
+_ANY_HEAD = 32  # that of gzip or that of zlib
 _EXTENSIONS = {"timeout": {"connect": CONNECT_SECONDS}}
 
 
@@ -76,7 +79,7 @@ def place_of(url: str) -> Place | None:
 class _Answer:
     """A response, and what is to be done with its connection afterwards."""
 
-    __slots__ = ("_chunks", "_left", "_response", "headers", "status")
+    __slots__ = ("_chunks", "_left", "_packed", "_response", "headers", "status")
 
     def __init__(
         self, response: httpcore2.Response, left: Callable[[], Awaitable[None]]
@@ -89,14 +92,17 @@ class _Answer:
             name.decode("latin-1").lower(): value.decode("latin-1")
             for name, value in response.headers
         }
+        self._packed = _packed(self.headers)
 
     async def read(self) -> bytes:
         """The next bytes of the body; none at its end."""
         try:
             async for chunk in self._chunks:
+                if self._packed is not None:
+                    chunk = self._packed.decompress(chunk)  # noqa: PLW2901
                 if chunk:
                     return chunk
-        except _LOST as error:
+        except (*_LOST, zlib.error) as error:
             raise Lost from error
         return b""
 
@@ -108,6 +114,16 @@ class _Answer:
         finally:
             if left is not None:
                 await left()
+
+
+class _Unpacks(Protocol):
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
+def _packed(headers: Mapping[str, str]) -> _Unpacks | None:
+    """What unpacks a body that nobody asked to be packed; some gateways do it."""
+    known = headers.get("content-encoding", "").strip().lower() in _PACKED
+    return zlib.decompressobj(zlib.MAX_WBITS | _ANY_HEAD) if known else None
 
 
 class Pools:

@@ -275,16 +275,6 @@ async def test_a_service_that_is_not_there_is_unreachable(oven: Oven):
 
 
 @both
-@pytest.mark.parametrize(
-    "url", ["bakery.example/v1", "ftp://127.0.0.1", "http://127.0.0.1:oven"]
-)
-async def test_an_address_that_is_none_is_one_clear_error(oven: Oven, url: str):
-    _, fault = await play_to_fault(oven(url))
-    assert isinstance(fault, ProviderError)
-    assert (fault.code, fault.retryable) == ("BAD_REQUEST", False)
-
-
-@both
 async def test_connections_are_used_again(oven: Oven):
     async with ModelServer(Reply([WHOLE[oven]])) as server:
         model = oven(server.url)
