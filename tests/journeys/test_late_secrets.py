@@ -6,6 +6,7 @@ from journeys.conftest import MakeBread
 
 from bread_nb import Agent, Scripted, tool
 from bread_nb.crumbs import to_wire
+from bread_nb.stores.records import Call, message_log
 
 KEY = "CANARY-7f3a9b2c4d5e6f708192a3b4c5d6e7f8"
 
@@ -30,3 +31,30 @@ async def test_a_key_that_is_set_later_is_masked_too(
     outcome = await finished(bread, run)
     assert KEY[:8] not in str(results(outcome))
     assert KEY[:8] not in str([to_wire(crumb) for crumb in run.crumbs])
+
+
+async def test_what_only_looks_like_a_key_is_masked_where_it_is_shown_and_kept_exact(
+    make_bread: MakeBread, monkeypatch: pytest.MonkeyPatch
+):
+    made = "sk-" + "Ab3" * 12
+    monkeypatch.setenv("OVEN_API_KEY", KEY)
+
+    @tool
+    def order_key(known: bool) -> str:
+        """Make a key, or tell the one that there is."""
+        return KEY if known else made
+
+    asked = calls(call("tool_order_key", known=False), call("tool_order_key", known=1))
+    model = Scripted([asked, f"The key is {made}."])
+    bread = make_bread({"baker": Agent(model=model, tools=[order_key])})
+    run = bread.run("baker", "go")
+    outcome = await finished(bread, run)
+    assert list(results(outcome).values()) == [made, "••••"]
+    assert outcome.text == f"The key is {made}."
+    shown = str([to_wire(crumb) for crumb in await bread.crumbs("last")])
+    assert made[:8] not in shown
+    assert KEY[:8] not in shown
+    rows = await bread.store.query(Call, {"run_id": outcome.run_id})
+    assert [row.result for row in rows] == [made, "••••"]
+    log = await bread.store.read(message_log(outcome.session_id))
+    assert KEY[:8] not in str(log)
