@@ -19,9 +19,7 @@ def test_stop_ends_a_cell_whose_model_is_at_work(open_notebook: OpenNotebook):
     cell.card.press("Stop")
     cell.wait(STOP_SECONDS)
     cell.wait_for_text("Stopped by you.")
-    cell.wait_for_text(
-        "The history is whole; the next message in its session"
-    )
+    cell.wait_for_text("The history is whole; the next message in its session")
     cell.card.wait_for_state("Stopped by you")
     assert notebook.cell(2).run().text == "'next'"
 
