@@ -139,21 +139,27 @@ def read_deltas(events: Sequence[JsonValue]) -> Iterable[Delta]:
 
     Raises:
         BreadError: The error that the recorded stream ended with.
-        ValueError: For an event that is none.
+        ValueError: For an event that is none, or of a call that was not begun.
     """
+    begun: set[int] = set()
     for event in events:
         match event:
             case {"text": [*texts]}:
                 yield from (TextChunk(str(text)) for text in texts)
             case {"reasoning": [*texts]}:
                 yield from (ReasoningChunk(str(text)) for text in texts)
-            case {"arguments": [*texts], "index": int(index)}:
+            case {"arguments": [*texts], "index": int(index)} if index in begun:
                 yield from (CallFragment(index, str(text)) for text in texts)
             case {"error": dict(error)}:
                 raise read_error(error)
             case dict() if len(event) == 1 and _known(event):
                 [(name, value)] = event.items()
-                yield _delta(_KINDS[name], cast("Json", value))
+                delta = _delta(_KINDS[name], cast("Json", value))
+                if isinstance(delta, CallStart):
+                    begun.add(delta.index)
+                elif isinstance(delta, CallEnd) and delta.index not in begun:
+                    raise ValueError(f"{event!r} ends a call that was not begun")
+                yield delta
             case _:
                 raise ValueError(f"{event!r} is no event of a recording")
 
@@ -244,14 +250,28 @@ def read_error(value: Json) -> BreadError:
         error.failures = ()
     for name in _MORE:
         if name in value:
+            _check_kind(name, value[name])
             setattr(error, name, value[name])
     error.replayed = True
     return error
 
 
+def _check_kind(name: str, value: JsonValue) -> None:
+    number = isinstance(value, int | float)
+    if name in ("status", "retry_after", "seconds") and not number:
+        raise ValueError(f"{name} is {value!r}, and no number")
+
+
+def _usage(value: Json) -> Usage:
+    counts = _of(Usage, value)
+    if not all(isinstance(count, int) and count >= 0 for count in counts.values()):
+        raise ValueError(f"{value!r} is no count of tokens")
+    return Usage(**counts)
+
+
 _READERS: dict[str, Callable[[Any], object]] = {
     "native": lambda value: Native(**value),
-    "usage": lambda value: Usage(**_of(Usage, value)),
+    "usage": _usage,
     "price": lambda value: Price(**_of(Price, value)),
     "data": lambda value: base64.b64decode(value["base64"], validate=True),
     "error": read_error,

@@ -77,7 +77,7 @@ def _said(events: JsonValue) -> tuple[str, int | None]:
     said: list[str] = []
     tokens: int | None = None
     try:
-        for delta in read_deltas(events if isinstance(events, list) else []):
+        for delta in read_deltas(events if isinstance(events, list) else [events]):
             match delta:
                 case TextChunk(text=text):
                     said.append(text)

@@ -3,8 +3,10 @@
 import json
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from bread_nb.base.redact import Redactor
 from bread_nb.errors import (
@@ -78,6 +80,7 @@ def through_a_line(said: Sequence[Delta]) -> list[Delta]:
 
 @given(st.lists(deltas, max_size=20))
 def test_any_sequence_of_deltas_survives_the_tape(said: list[Delta]):
+    said = [*(CallStart(number, "", "") for number in range(3)), *said]
     assert through_a_line(said) == said
 
 
@@ -107,6 +110,23 @@ def test_half_a_character_survives():
 def test_a_line_is_readable_and_its_keys_are_sorted():
     line = to_line({"b": "größer", "a": 1})
     assert line == '{"a":1,"b":"größer"}'
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"arguments": ["{}"], "index": 3},
+        {"call_end": {"index": 0}},
+        {"usage": {"usage": {"input": "12"}}},
+        {"usage": {"usage": {"output": -1}}},
+        {"error": {"type": "ProviderError", "what": "No.", "retry_after": "soon"}},
+        {"text": "no list"},
+        7,
+    ],
+)
+def test_an_event_that_was_edited_into_nonsense_is_none(event: JsonValue):
+    with pytest.raises(ValueError, match="."):
+        list(read_deltas([event]))
 
 
 def test_errors_come_back_as_what_they_were():
