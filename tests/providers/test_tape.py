@@ -125,7 +125,7 @@ def test_a_line_is_readable_and_its_keys_are_sorted():
     ],
 )
 def test_an_event_that_was_edited_into_nonsense_is_none(event: JsonValue):
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"is no|ends|and no"):
         list(read_deltas([event]))
 
 
