@@ -24,40 +24,81 @@ __all__ = [
 
 MASK = "••••"
 
+# The first letter is looked at before all shapes are: most letters begin none.
 _KEY_SHAPES = re.compile(
+    r"(?=[Aghnprsxy])(?:"
     r"sk-(?:ant-|proj-|or-)?[A-Za-z0-9_\-]{16,}"
-    r"|AIza[A-Za-z0-9_\-]{20,}"
+    r"|A(?:Iza[A-Za-z0-9_\-]{20,}|KIA[A-Z0-9]{12,}|SIA[A-Z0-9]{16,})"
     r"|gh[pousr]_[A-Za-z0-9]{20,}"
-    r"|xox[abprs]-[A-Za-z0-9\-]{10,}"
-    r"|AKIA[A-Z0-9]{12,}"
+    r"|g(?:ithub_pat_[A-Za-z0-9_]{30,}|lpat-[A-Za-z0-9_\-]{20,}|sk_[A-Za-z0-9]{30,})"
+    r"|xox[abeprs]-[A-Za-z0-9\-]{10,}"
+    r"|xa(?:pp-[A-Za-z0-9\-]{20,}|i-[A-Za-z0-9]{30,})"
+    r"|hf_[A-Za-z0-9]{30,}"
+    r"|n(?:pm_[A-Za-z0-9]{30,}|vapi-[A-Za-z0-9_\-]{30,})"
+    r"|pplx-[A-Za-z0-9]{30,}"
+    r"|[rs]k_(?:live|test)_[A-Za-z0-9]{16,}"
+    r"|ya29\.[A-Za-z0-9_\-]{20,})"
     r"|(?<![A-Za-z0-9_\-])eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]+"
     r"|(?<=[Bb]earer )[A-Za-z0-9._~+/\-]{8,}=*"
 )
 # What these shapes are made of, how they begin, and what may become a beginning.
 _KEY_LETTERS = f"{ascii_letters}{digits}._~+/-="
-_KEY_STARTS = re.compile(r"sk-|AIza|gh[pousr]_|xox[abprs]-|AKIA|eyJ")
+_KEY_HEADS = (
+    *("sk-", "AIza", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"),
+    *("gsk_", "xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-", "xai-"),
+    *("AKIA", "ASIA", "hf_", "npm_", "nvapi-", "pplx-", "rk_live_", "rk_test_"),
+    *("sk_live_", "sk_test_", "ya29.", "eyJ"),
+)
+_LONGEST_HEAD = max(map(len, _KEY_HEADS))
+
+
+def _begun(heads: Iterable[str]) -> str:
+    """A pattern of what may become one of these heads: all their beginnings."""
+    rests: dict[str, list[str]] = {}
+    for head in heads:
+        rests.setdefault(head[0], []).append(head[1:])
+    found = [
+        re.escape(first)
+        + (f"(?:{_begun(more)})?" if (more := list(filter(None, rest))) else "")
+        for first, rest in rests.items()
+    ]
+    return "|".join(found)
+
+
+_KEY_STARTS = re.compile("|".join(map(re.escape, _KEY_HEADS)))
 _KEY_BEGUN = re.compile(
-    r"(?<![A-Za-z0-9])(?:sk?|A(?:Iz?|KI?)?|g(?:h[pousr]?)?|x(?:o(?:x[abprs]?)?)?|ey?"
-    r"|[Bb](?:e(?:a(?:r(?:er?)?)?)?)?)\Z"
+    rf"(?<![A-Za-z0-9])(?:{_begun([*_KEY_HEADS, 'Bearer', 'bearer'])})\Z"
 )
 _BEARER = ("Bearer ", "bearer ")
 _SECRET_NAMES = re.compile(
-    r".*(?:password|passwd|passphrase|secret|apikey|privatekey|accesskey|accesskeyid"
-    r"|credential|authorization|cookie|signingkey|sshkey|jwt|bearer)s?"
+    r".*(?:password|passwd|passphrase|passcode|secret|secretkey|apikey|privatekey"
+    r"|accesskey|accesskeyid|credential|authorization|cookie|signingkey|encryptionkey"
+    r"|masterkey|sshkey|connectionstring|jwt|bearer)s?"
     r"|.*(?<!page)(?<!next)(?<!continuation)(?<!per)(?<!first)(?<!last)(?<!max)"
     r"(?<!bos)(?<!eos)(?<!pad)(?<!unk)(?<!mask)(?<!stop)token"
 )
 # What every such name has in it, and the longest of these words.
 _SECRET_WORDS = re.compile(
-    r"passw|passphrase|secret|apikey|privatekey|accesskey|credential|authorization"
-    r"|cookie|signingkey|sshkey|jwt|bearer|token"
+    r"passw|passphrase|passcode|secret|apikey|privatekey|accesskey|credential"
+    r"|authorization|cookie|signingkey|encryptionkey|masterkey|sshkey|connectionst"
+    r"|jwt|bearer|token"
 )
 _LONGEST_WORD = 13
 _NO_LETTER = re.compile("[^a-z0-9]")
 _SECRET_ENDS = (
     *("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"),
-    *("CREDENTIAL", "CREDENTIALS"),
+    *(
+        "CREDENTIAL",
+        "CREDENTIALS",
+        "PASSPHRASE",
+        "_PASS",
+        "_PAT",
+        "_JWT",
+        "ACCESS_KEY_ID",
+    ),
+    *("KEYS", "TOKENS", "SECRETS", "PASSWORDS"),
 )
+_NUMBER = f"{digits}_"
 _HEAD_ENDS = re.compile(r"[A-Za-z0-9_\-]*")
 _SHORTEST = 12
 _HEAD = 8
@@ -72,7 +113,7 @@ def environment_secrets(environ: Mapping[str, str] | None = None) -> list[str]:
 
 def secret_variable(name: str) -> bool:
     """Whether an environment variable of this name holds a secret."""
-    return name.upper().endswith(_SECRET_ENDS)
+    return name.upper().rstrip(_NUMBER).endswith(_SECRET_ENDS)
 
 
 class Redactor:
@@ -189,7 +230,7 @@ def _key_begun(text: str) -> int:
         return word - 7
     if start := _KEY_STARTS.search(text, word):
         return start.start()
-    begun = _KEY_BEGUN.search(text[-9:])
+    begun = _KEY_BEGUN.search(text[-_LONGEST_HEAD - 1 :])
     return len(text) - (len(begun[0]) if begun else 0)
 
 

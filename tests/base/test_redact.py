@@ -2,8 +2,15 @@
 
 import pytest
 
-from bread_nb.base.redact import MASK, Redactor, environment_secrets, secret_name
+from bread_nb.base.redact import (
+    MASK,
+    Redactor,
+    environment_secrets,
+    secret_name,
+    secret_variable,
+)
 
+LONG = "abcdefghij0123456789ABCDEFGHIJ0123456789"
 KEY = "CANARY-0123456789-abcdefghij-ABCDEFGHIJ"
 
 
@@ -69,6 +76,11 @@ def test_everything_under_a_secret_name_is_masked():
         "github_token",
         "slackBotToken",
         "csrf-token",
+        "SECRET_KEY",
+        "secretKey",
+        "encryption_key",
+        "passcode",
+        "connectionString",
     ],
 )
 def test_names_that_hold_secrets(name: str):
@@ -111,6 +123,22 @@ def test_what_cannot_be_a_secret_is_shown(value: object):
         ("AKIAIOSFODNN7EXAMPLE", MASK),
         ("Authorization: Bearer abc.def-123", f"Authorization: Bearer {MASK}"),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.abc_def", MASK),
+        (f"github_pat_{LONG}_{LONG}", MASK),
+        (f"glpat-{LONG}", MASK),
+        (f"hf_{LONG}", MASK),
+        (f"gsk_{LONG}", MASK),
+        (f"xai-{LONG}", MASK),
+        (f"xapp-1-{LONG}", MASK),
+        (f"pplx-{LONG}", MASK),
+        (f"nvapi-{LONG}", MASK),
+        (f"npm_{LONG}", MASK),
+        (f"sk_live_{LONG} rk_test_{LONG}", f"{MASK} {MASK}"),
+        (f"ya29.{LONG}", MASK),
+        ("ASIAIOSFODNN7EXAMPLE", MASK),
+        (
+            "hf_hub_download, npm_config_registry",
+            "hf_hub_download, npm_config_registry",
+        ),
         ("ask-a-question about sk-ates", "ask-a-question about sk-ates"),
     ],
 )
@@ -139,6 +167,22 @@ def test_it_learns():
     assert redactor.text(KEY) == KEY
     redactor.learn(KEY)
     assert redactor.text(KEY) == MASK
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("OPENAI_API_KEY", "OPENAI_API_KEY_2", "API_KEYS", "DB_PASS", "GITHUB_PAT"),
+        *("AWS_ACCESS_KEY_ID", "SSH_PASSPHRASE", "MY_TOKENS", "CI_JOB_JWT"),
+    ],
+)
+def test_variables_that_hold_secrets(name: str):
+    assert secret_variable(name)
+
+
+@pytest.mark.parametrize("name", ["PATH", "COMPASS", "PWD", "KEYBOARD", "LANG"])
+def test_variables_that_hold_none(name: str):
+    assert not secret_variable(name)
 
 
 def test_secrets_of_the_environment_are_found_by_their_names():

@@ -19,6 +19,11 @@ SECRETS = [
     "ghp_0123456789abcdef0123456789",
     "xoxb-0123456789-abcdef",
     "AKIA0123456789ABCDEF",
+    "github_pat_0123456789abcdefghij_0123456789",
+    "hf_0123456789abcdefghij0123456789abcd",
+    "gsk_0123456789abcdefghij0123456789abcd",
+    "sk_live_0123456789abcdefghij",
+    "nvapi-0123456789abcdefghij0123456789abcd",
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
 ]
 WORDS = ["Bread is good", "task-", "bearer", "e", "s", "A", "sk-", "eyJ.", "-", "🍞"]
