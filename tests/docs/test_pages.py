@@ -102,6 +102,7 @@ def named(pages: list[Path]) -> list[object]:
 
 
 @pytest.mark.kernel
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     "page", named([p for p in PAGES if any(b.is_run for b in blocks(p))])
 )
