@@ -10,7 +10,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from bread_nb.base.redact import MASK, Redactor
+from bread_nb.base.redact import Redactor
 from bread_nb.errors import BreadError
 from bread_nb.providers.asked import key_of
 from bread_nb.providers.model import CallStart, TextChunk, UsageReport
@@ -132,8 +132,12 @@ def _holds_secret(value: JsonValue, redactor: Redactor) -> bool:
     """Whether any text in it is one that would be masked."""
     match value:
         case str():
-            return MASK not in value and redactor.text(value) != value
+            return redactor.text(value) != value
         case list():
+            # Texts in a row may be the pieces of one.
+            texts = "".join(item for item in value if isinstance(item, str))
+            if redactor.text(texts) != texts:
+                return True
             return any(_holds_secret(item, redactor) for item in value)
         case dict():
             named = redactor.known(list(value)) != list(value)

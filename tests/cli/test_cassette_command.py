@@ -79,6 +79,11 @@ def test_check_finds_secrets_and_lines_that_are_never_played(taped: Project):
         f"{TAPE}:3: its key is not that of what was asked: it will never be played",
         f"{TAPE}:3: it holds what looks like a secret",
     ]
+    pieces = text.replace(
+        '"It is sk-0123456789abcdef01', '"•••• sk-012345","6789abcdef01'
+    )
+    path.write_text(pieces, "utf-8")
+    assert "what looks like a secret" in taped.bread("cassette", "check").err
     path.write_text("<<<<<<< ours\n" + text, "utf-8")
     said = taped.bread("cassette", "check", str(path))
     assert said.code == 1
