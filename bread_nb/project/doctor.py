@@ -21,6 +21,7 @@ from bread_nb.providers import weights
 from bread_nb.providers.catalog import known_providers, resolve
 from bread_nb.providers.deck import Deck
 from bread_nb.providers.faults import variable
+from bread_nb.providers.keys import WHOLE, wrong_with
 from bread_nb.providers.model import Model, UsageReport, split_name
 from bread_nb.providers.prices import Called, price
 from bread_nb.providers.reach import REACHABLE
@@ -254,13 +255,17 @@ def _keys(used: Mapping[str, list[str]]) -> Iterator[Finding]:
     for provider in _KEYED:
         name = variable(provider, "API_KEY")
         key = os.environ.get(name, "").strip()
+        place = variable(provider, "BASE_URL")
+        base_url = os.environ.get(place)
+        if base_url and (wrong := wrong_with(base_url)):
+            yield Finding("bad", f"{place} {wrong}", f"{place}={WHOLE}")
         if key and not (key.isascii() and key.isprintable() and " " not in key):
             mend = f"set {name} again, without quotes and line ends"
             yield Finding("bad", f"{name} holds characters that no key has", mend)
         elif key:
             yield Finding("ok", f"{name} is set")
-        elif os.environ.get(variable(provider, "BASE_URL")):
-            yield Finding("ok", f"{variable(provider, 'BASE_URL')} is set, no key")
+        elif base_url:
+            yield Finding("ok", f"{place} is set, no key")
         elif provider in used:
             who = ", ".join(used[provider])
             yield Finding("warn", f"{name} not set; {who} needs it", _key_mend())

@@ -11,7 +11,10 @@ from bread_nb.providers import weights
 from bread_nb.providers.faults import unsendable, variable
 from bread_nb.providers.sdk import client_secrets, speaks_for_openai
 
-__all__ = ["Access", "access", "local_way"]
+__all__ = ["WHOLE", "Access", "access", "local_way", "wrong_with"]
+
+
+WHOLE = "http://localhost:8000/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +51,11 @@ def access(
     if client is not None:
         return Access("", None, client_secrets(client), speaks_for_openai(client))
     url = base_url or os.environ.get(variable(provider, "BASE_URL")) or default_url
-    if wrong := _wrong_with(url):
+    if wrong := wrong_with(url):
         raise unsendable(
             provider,
             f"its base_url {wrong}.",
-            "write base_url in full, such as http://localhost:8000/v1",
+            f"write base_url in full, such as {WHOLE}",
         )
     found = (key or os.environ.get(variable(provider, "API_KEY")) or "").strip()
     if not found and url == default_url:
@@ -70,7 +73,7 @@ def access(
     )
 
 
-def _wrong_with(url: str) -> str:
+def wrong_with(url: str) -> str:
     """What keeps an address from being one; empty when nothing does."""
     try:
         parts = urlsplit(url)

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 from bread_nb.messages import Price
 from bread_nb.providers.faults import variable
+from bread_nb.providers.keys import wrong_with
 from bread_nb.providers.model import (
     ChatModel,
     Delta,
@@ -225,6 +226,8 @@ def _place(chain: Sequence[ChatModel]) -> _Place | None:
 @lru_cache(maxsize=64)
 def _is_public(url: str) -> bool:
     """Whether a host can be one that sells models to everybody."""
+    if wrong_with(url):
+        return False
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_global

@@ -7,6 +7,7 @@ from fixtures.model_play import play, play_to_fault, text_of
 from fixtures.model_server import ModelServer, Reply
 from fixtures.ovens import KEY, OVENS, Oven
 
+from bread_nb import Agent, Bread
 from bread_nb.errors import ProviderError
 from bread_nb.providers.catalog import resolve
 from bread_nb.providers.model import Model
@@ -92,3 +93,15 @@ async def test_a_proxy_that_cannot_be_used_is_one_clear_error(
     assert fault.code == "MODEL_UNREACHABLE"
     assert told in fault.why
     assert told in (await reach(described)).what
+
+
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "http://[::1"])
+async def test_the_doctor_names_an_address_that_is_none_and_the_mend(
+    monkeypatch: pytest.MonkeyPatch, url: str
+):
+    monkeypatch.setenv("OPENAI_BASE_URL", url)
+    async with Bread({"baker": Agent(model="openai:oven-1")}) as bread:
+        found = await bread.doctor("baker")
+    [wrong] = [f for f in found if "OPENAI_BASE_URL" in f.what and f.level == "bad"]
+    assert wrong.do == "OPENAI_BASE_URL=http://localhost:8000/v1"
+    assert all(f.do for f in found if f.level == "bad")
