@@ -1,7 +1,9 @@
 """Run notebooks again and keep what they show, and their recordings when asked to.
 
-Nothing is written before the whole notebook has run without a fault and the changes
-were agreed to; what is written replaces the old file in one step.
+What is recorded is played back at once, and what the notebook shows then is what is
+kept: it is what everybody else will see. Nothing is written before the whole notebook
+has run without a fault and the changes were agreed to; what is written replaces the old
+file in one step.
 """
 
 from __future__ import annotations
@@ -60,7 +62,8 @@ class Refreshed:
             yield from difference.lines
         if self.cassette is not None and self.cassette != _read(self.tape):
             now, before = self.calls
-            yield f"{self.tape.name}: {now} calls recorded, {before} before"
+            noun = "call" if now == 1 else "calls"
+            yield f"{self.tape.name}: {now} {noun} recorded, {before} before"
         elif not self.differences and self.changed:
             yield f"{self.path.name}: only what nobody sees (widgets, timings, counts)"
 
@@ -77,7 +80,7 @@ def refresh(path: Path, *, record: bool = False, kernel: str = "python3") -> Ref
     Args:
         path: The notebook.
         record: Whether models are called and recorded; else they are replayed from the
-            recording, or called where there is none, as `BREAD_MODE` says.
+            notebook's recording. Without one, or with `BREAD_MODE`, it is as that says.
         kernel: The kernelspec to run it with.
 
     Raises:
@@ -86,7 +89,12 @@ def refresh(path: Path, *, record: bool = False, kernel: str = "python3") -> Ref
     """
     with tempfile.TemporaryDirectory() as folder:
         tape = Path(folder) / f"{path.stem}{_CASSETTE}"
-        run = _ran(path, kernel, _environment(tape if record else None))
+        if record:
+            _ran(path, kernel, _environment(path, "record", tape))
+            run = _ran(path, kernel, _environment(path, "replay", tape))
+        else:
+            recorded = path.with_name(tape.name).is_file()
+            run = _ran(path, kernel, _environment(path, "replay" if recorded else ""))
         found = (run.compare(index) for index, _ in run.cells())
         return Refreshed(
             path=path,
@@ -116,10 +124,12 @@ def _ran(path: Path, kernel: str, environment: dict[str, str]) -> NotebookRun:
     return run
 
 
-def _environment(tape: Path | None) -> dict[str, str]:
+def _environment(path: Path, mode: str, tape: Path | None = None) -> dict[str, str]:
+    """The variables of a kernel that knows its notebook, as one of JupyterLab does."""
+    known = {**os.environ, "JPY_SESSION_NAME": str(path)}
     if tape is None:
-        return dict(os.environ)
-    return {**os.environ, "BREAD_MODE": "record", "BREAD_CASSETTE": str(tape)}
+        return {**({"BREAD_MODE": mode} if mode else {}), **known}
+    return {**known, "BREAD_MODE": mode, "BREAD_CASSETTE": str(tape)}
 
 
 def _text(run: NotebookRun) -> str:

@@ -22,7 +22,6 @@ from bread_nb.notebook.completion import Known, matcher
 from bread_nb.project.config import find_project
 from bread_nb.project.loader import AgentFolder
 from bread_nb.providers.deck import Deck
-from bread_nb.providers.shelf import cassettes
 from bread_nb.runtime.run import Run
 
 if TYPE_CHECKING:
@@ -34,7 +33,8 @@ _NAME = "bread"
 _SLOT = "_bread_nb"
 _DECK = "_bread_nb_deck"
 _PATIENCE_SECONDS = 0.5
-# Where front ends tell a kernel which notebook is its own.
+# Where front ends and pytest tell a kernel which notebook is its own.
+_PYTEST = "PYTEST_CURRENT_TEST"
 _VS_CODE = "__vsc_ipynb_file__"
 _JUPYTER = "JPY_SESSION_NAME"
 
@@ -118,10 +118,11 @@ def _deck_of(shell: InteractiveShell) -> Deck:
     told: Any = shell
 
     def notebook() -> str | None:
-        """The notebook's name, where the front end tells it."""
+        """The notebook's name, where the front end or pytest tells it."""
         named: object = told.user_ns.get(_VS_CODE)
-        path = named if isinstance(named, str) else os.environ.get(_JUPYTER, "")
-        return Path(path).name if path.endswith(".ipynb") else None
+        tested = os.environ.get(_PYTEST, "").partition("::")[0]
+        said = [tested, str(named), os.environ.get(_JUPYTER, "")]
+        return next((Path(p).name for p in said if p.endswith(".ipynb")), None)
 
     deck = vars(shell).get(_DECK)
     if not isinstance(deck, Deck):
@@ -168,7 +169,8 @@ def _replay(deck: Deck) -> str:
         mode = deck.mode.name
     except BreadError:
         return ""
-    found = cassettes(Path.cwd()) if mode in ("auto", "replay") else []
-    if len(found) == 1:
-        return f"replay from {found[0].name}"
+    found = deck.names() if mode in ("auto", "replay") else []
+    name = found[0] if len(found) == 1 else deck.own()
+    if name in found:
+        return f"replay from {name}"
     return "replay from recordings" if found else ""

@@ -148,11 +148,21 @@ class Deck:
         return [each for each in found if each[0] == own] or found
 
     def _all(self, path: Path | None) -> list[Shelf]:
-        if path is None:
-            paths = list(dict.fromkeys([*self._cassettes(), *self._added]))
-        else:
-            paths = [path]
+        paths = self._paths() if path is None else [path]
         return [self._shelves.setdefault(p, Shelf(p)) for p in paths]
+
+    def names(self) -> list[str]:
+        """The files that recordings come from."""
+        return [path.name for path in self._paths() if path.is_file()]
+
+    def _paths(self) -> list[Path]:
+        """Where to look; one that lies elsewhere takes the place of its namesake."""
+        paths = list(dict.fromkeys([*self._cassettes(), *self._added]))
+        named = Path(os.environ.get("BREAD_CASSETTE", ""))
+        if not named.is_absolute():
+            return paths
+        named = cassette_path(str(named))
+        return [named, *(path for path in paths if path.name != named.name)]
 
     def add(self, path: Path) -> None:
         """Look into this cassette too, wherever it lies."""
@@ -160,17 +170,19 @@ class Deck:
             self._added.append(path)
 
     def recordings(self, path: Path | None = None) -> list[Recording]:
-        """All recorded calls of models, in the order of files and lines."""
+        """All recorded calls of models by file and line, this notebook's own first."""
+        own = self.own()
+        shelves = sorted(self._all(path), key=lambda shelf: shelf.path.name != own)
         return [
             recording_of(line, shelf.path.name)
-            for shelf in self._all(path)
+            for shelf in shelves
             for line in shelf.lines()
             if line.value.get("kind") == "call"
         ]
 
     def has_recordings(self) -> bool:
         """Whether there is any cassette to look in."""
-        return bool(self._cassettes()) or any(path.is_file() for path in self._added)
+        return bool(self._cassettes()) or bool(self.names())
 
     def _cassettes(self) -> list[Path]:
         """The cassettes of the working directory, listed anew when it has changed.

@@ -1,5 +1,6 @@
 """The notebooks of the repository run from top to bottom on the local model."""
 
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -43,6 +44,8 @@ def test_a_notebook_runs_from_top_to_bottom(
     monkeypatch.setenv("BREAD_STORE", "memory:")
     monkeypatch.setenv("BREAD_MODE", "live")
     monkeypatch.delenv("CI", raising=False)
+    for report in path.parent.glob("*.json"):
+        shutil.copy(report, tmp_path)
     notebook = nbformat.read(path, as_version=4)
     saved = [len(cell.get("outputs", [])) for cell in notebook.cells]
     NotebookClient(
