@@ -79,7 +79,7 @@ _LATER = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Agent:
-    """A description of an agent; the fields are those of the Agents document.
+    """A description of an agent: data, without a behaviour of its own.
 
     Args:
         model: `provider:model`, a `Model`, or any model object.
