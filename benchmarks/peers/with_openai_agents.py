@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +28,15 @@ class Peer:
     def __init__(self, url: str, folder: Path) -> None:
         self.url = url
         self.agents: dict[tuple[str, bool], Agent[Any]] = {}
-        self.db = sqlite3.connect(folder / "openai-agents.db", isolation_level=None)
-        self.db.execute("PRAGMA journal_mode = WAL")
-        self.db.execute("PRAGMA synchronous = NORMAL")
-        self.db.execute("CREATE TABLE IF NOT EXISTS run (id TEXT PRIMARY KEY, state)")
+        self.folder = folder
+
+    @cached_property
+    def db(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.folder / "openai-agents.db", isolation_level=None)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        db.execute("CREATE TABLE IF NOT EXISTS run (id TEXT PRIMARY KEY, state)")
+        return db
 
     def agent(self, play: str, *, ask: bool = False) -> Agent[Any]:
         if (play, ask) not in self.agents:
