@@ -22,7 +22,7 @@ from bread_nb.project.loader import AgentFolder
 from bread_nb.project.roster import Roster
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.attachments import FileSource
-from bread_nb.runtime.live import too_many
+from bread_nb.runtime.live import agent_in, too_many
 from bread_nb.runtime.outcome import Outcome
 from bread_nb.runtime.run import Here, Home, Live, Run, Work
 from bread_nb.stores.records import RunRow
@@ -177,7 +177,7 @@ class Bread(Archive):
         Raises:
             BreadError: `CONCURRENCY_LIMIT`; anything else is raised by the run.
         """
-        live = self._admit(checkpoint)
+        live = self._admit(agent_in(checkpoint))
         return self._begin(
             live, lambda: self._desk.answer(checkpoint, answer, live, ctx), ctx
         )

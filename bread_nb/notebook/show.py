@@ -60,6 +60,7 @@ class Screen:
         self._card = Output(shell, cell)
         self._picture = Output(shell, cell)
         self._widget: Widget | None = None
+        self.hear: Callable[[object], None] = _to_nobody
 
     @property
     def alive(self) -> bool:
@@ -77,8 +78,12 @@ class Screen:
             self.settled = True
             self._card.show({})
             return
-        self._widget = _new_widget(hear)
+        self.hear = hear
+        self._widget = _new_widget(self._heard)
         self._card.show({} if self._widget is None else self._widget.view)
+
+    def _heard(self, content: object) -> None:
+        self.hear(content)
 
     def tell(self, message: Json) -> bool:
         """Send a message to the views; whether any could get it."""
@@ -190,6 +195,10 @@ class Screen:
         widget, self._widget = self._widget, None
         if widget is not None:
             self.cell.context.copy().run(widget.close)
+
+
+def _to_nobody(_content: object) -> None:
+    """What nobody takes."""
 
 
 def _new_widget(hear: Callable[[object], None]) -> Widget | None:

@@ -60,6 +60,7 @@ class Shown:
         self.rested_at: float | None = None
         self.attached = threading.Event()
         self.onlookers: list[Source] = []
+        self._joined: Shown | None = None
         self._pump = pump
         self.card = Card(surface_id(new_id()))
         self.card.facts = Facts(title=title or agent)
@@ -77,6 +78,21 @@ class Shown:
             self.card = Card(surface_id(run_id))
             self.card.facts = facts
             self.send_whole()
+
+    @property
+    def now(self) -> Shown:
+        """Who shows this run: another one, when it turned out to be shown already."""
+        return self if self._joined is None else self._joined
+
+    def join(self, known: Shown) -> list[Screen]:
+        """Leave the cells to another one that shows this run; these are they."""
+        with self.lock, known.lock:
+            self._joined = known
+            screens, self.screens = self.screens, []
+            known.screens += screens
+            known.run = self.run or known.run
+            known.send_whole()
+        return screens
 
     def accept(self, crumb: Crumb) -> None:
         """Take in one more crumb of the run."""

@@ -188,8 +188,8 @@ class Stage:
         if shown is None and run.id and run.done:
             shown = self.show(run.live.keeper, run.id)
         shown = shown or self.watch.start(run)
-        self.watch.open(shown, cell, card=not shown.ended)
-        shown.rest()
+        self.watch.open(shown, cell, card=not shown.now.ended)
+        shown.now.rest()
 
     def show(self, keeper: object, name: str) -> Shown:
         """A stored run, ready to be put into a cell.

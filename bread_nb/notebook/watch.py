@@ -7,6 +7,7 @@ text, when it is settled, when its run is forgotten.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 from weakref import WeakKeyDictionary
 
@@ -22,6 +23,7 @@ from bread_nb.crumbs import (
     ReasoningDelta,
     RunEnd,
     RunFailed,
+    RunStart,
     TextDelta,
 )
 from bread_nb.errors import BreadError
@@ -120,6 +122,7 @@ class Watch:
             waiting_too: Whether the picture is drawn for a run that waits, too.
         """
         screen = Screen(self._shell, cell, waiting_too=waiting_too)
+        shown = shown.now
         deeds = self._deeds[shown]
         with shown.lock:
             shown.screens.append(screen)
@@ -151,7 +154,7 @@ class Watch:
         """Keep an eye on a run that goes on."""
         shown.run = run
         self.listen(shown.bread)
-        run.live.ended.add_done_callback(lambda _: shown.rest())
+        run.live.ended.add_done_callback(lambda _: shown.now.rest())
         if shown.state == "interrupted":
             self._engine.submit(lambda: self._take_up(shown, run.live))
 
@@ -176,32 +179,51 @@ class Watch:
     def _catch_up(self, shown: Shown, live: Live) -> None:
         if not live.run_id:
             self._starting.append((shown, live))
-            live.ended.add_done_callback(lambda _: self._unstart(live))
+            live.ended.add_done_callback(lambda _: self._ended_early(shown, live))
             return
-        self._begin(shown, live)
-        for crumb in tuple(live.crumbs):
-            self._pass_on(shown, crumb)
+        if self._begin(shown, live):
+            for crumb in tuple(live.crumbs):
+                self._pass_on(shown, crumb)
+
+    def _ended_early(self, shown: Shown, live: Live) -> None:
+        """It has ended, and dropped no crumb that told of its beginning."""
+        if live.run_id and any(one is live for _, one in self._starting):
+            self._engine.soon(lambda: self._begin(shown, live))
+        self._unstart(live)
 
     def _unstart(self, live: Live) -> None:
         self._starting = [item for item in self._starting if item[1] is not live]
 
-    def _begin(self, shown: Shown, live: Live) -> None:
+    def _begin(self, shown: Shown, live: Live) -> bool:
+        """The run has its id; False when it is shown already, by somebody else."""
+        known = self._runs.setdefault(live.run_id, shown)
+        if known is not shown:
+            for screen in shown.join(known):
+                screen.hear = partial(self._deeds[known].hear, screen)
+            self._deeds.pop(shown, None)
+            known.rest()
+            return False
         shown.begin(live.run_id, live.handle)
-        self._runs[live.run_id] = shown
+        if not live.crumbs or not isinstance(live.crumbs[0], RunStart):
+            self._engine.submit(lambda: self._tell_beginning(shown))
+        return True
+
+    async def _tell_beginning(self, shown: Shown) -> None:
+        """A run that goes on has told nothing of how it came here: the store has it."""
+        await self.renew(shown)
+        shown.rest()
 
     def _accept(self, crumb: Crumb) -> None:
         if isinstance(crumb, _RESTING):
             for inbox in self._inboxes:
                 inbox.ask_again()
+        for shown, live in tuple(self._starting):
+            if live.run_id == crumb.run_id:
+                self._unstart(live)
+                self._begin(shown, live)
         shown = self._runs.get(crumb.run_id)
-        if shown is None:
-            begun = [i for i in self._starting if i[1].run_id == crumb.run_id]
-            if not begun:
-                return
-            shown, live = begun[0]
-            self._unstart(live)
-            self._begin(shown, live)
-        self._pass_on(shown, crumb)
+        if shown is not None:
+            self._pass_on(shown, crumb)
 
     def _pass_on(self, shown: Shown, crumb: Crumb) -> None:
         shown.accept(crumb)
@@ -263,7 +285,7 @@ class Watch:
         )
 
     def _look(self, shown: Shown, screen: Screen) -> None:
-        now = monotonic()
+        now, shown = monotonic(), shown.now
         unseen = not screen.greeted and now - screen.opened >= _UNSEEN_SECONDS
         rested = shown.rested_at
         over = shown.ended and rested is not None and now - rested >= _KEPT_SECONDS

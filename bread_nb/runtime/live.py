@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import builtins
 import concurrent.futures
+import re
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,9 +15,10 @@ from bread_nb.errors import BreadError
 from bread_nb.runtime.hooks import as_bread_error
 from bread_nb.runtime.outcome import Outcome
 
-__all__ = ["Live", "Reader", "Work", "follow", "running", "too_many"]
+__all__ = ["Live", "Reader", "Work", "agent_in", "follow", "running", "too_many"]
 
 _TICK_SECONDS = 0.1
+_HANDLE = re.compile(r"(\D.*)-\d+(?:\.[a-z]+)?")
 Work = Callable[[], Coroutine[Any, Any, Outcome]]
 
 
@@ -200,6 +202,12 @@ def _tell(loop: asyncio.AbstractEventLoop, fn: Callable[[], object]) -> None:
         loop.call_soon_threadsafe(fn)
     except RuntimeError:
         return
+
+
+def agent_in(handle: str) -> str:
+    """The agent in a handle such as `writer-3.a`; empty for any other name."""
+    found = _HANDLE.fullmatch(handle)
+    return found[1] if found else ""
 
 
 def too_many(at_work: int, most: int) -> BreadError:

@@ -79,7 +79,7 @@ class Run:
 
     @property
     def agent_id(self) -> str:
-        """The agent that runs."""
+        """The agent that runs; empty until a run that goes on has told of it."""
         return self._live.agent_id
 
     @property
@@ -202,7 +202,8 @@ class Run:
         Run.display(self)
 
     def __repr__(self) -> str:
-        return f"Run({self.agent_id!r}, {_figures(self)})"
+        agent = f"{self.agent_id!r}, " if self.agent_id else ""
+        return f"Run({agent}{_figures(self)})"
 
     def __del__(self) -> None:
         if self._left_early and not self._live.ended.done():
