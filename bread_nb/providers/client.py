@@ -63,6 +63,7 @@ _MOVED = range(300, 400)
 _PAGES = ("text/html", "application/xhtml+xml")
 _LONGEST_ERROR = 1 << 16
 _DONE = b"[DONE]"
+_MISSHAPEN = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 _LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}|[^.]+\.localhost")
 _LOG = logging.getLogger("bread_nb")
@@ -215,10 +216,7 @@ async def exchange(
     finally:
         pace.close()
         await response.aclose()
-    closing = parser.close()
-    if closing is None:
-        raise incomplete_stream(call.host, "its stream ended without a final event.")
-    for delta in closing:
+    for delta in _closing(parser, call):
         yield delta
 
 
@@ -307,9 +305,24 @@ def _read(parser: Parser, data: bytes, call: Call, *, last: bool) -> list[Delta]
         raise body_fault(call.service, event, call.secrets, expose=call.expose_body)
     try:
         return parser.read(event)
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+    except _MISSHAPEN:
         pass
-    raise broken_stream(call.host, "an event of its stream has the wrong shape.")
+    raise _misshapen(call)
+
+
+def _closing(parser: Parser, call: Call) -> list[Delta]:
+    """What is left to say at the end of a stream."""
+    try:
+        closing = parser.close()
+    except _MISSHAPEN:
+        raise _misshapen(call) from None
+    if closing is None:
+        raise incomplete_stream(call.host, "its stream ended without a final event.")
+    return closing
+
+
+def _misshapen(call: Call) -> ProviderError:
+    return broken_stream(call.host, "an event of its stream has the wrong shape.")
 
 
 async def _drain(response: Response) -> None:

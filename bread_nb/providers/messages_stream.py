@@ -77,6 +77,7 @@ class MessagesParser:
         self._figures: dict[str, Any] = {}
         self._usage: UsageReport | None = None
         self._reason: str | None = None
+        self._cut = False
 
     def read(self, event: dict[str, JsonValue]) -> list[Delta] | None:
         """The deltas of one event."""
@@ -112,6 +113,8 @@ class MessagesParser:
         deltas: list[Delta] = []
         for block in self._blocks.values():
             self._end(block, deltas)
+        if self._cut and self._reason != "max_tokens":
+            raise ValueError("the input of a block is no JSON")
         deltas.append(Finish(_STOPS.get(self._reason or ""), self._model))
         return deltas
 
@@ -177,7 +180,10 @@ class MessagesParser:
                     deltas.append(CallFragment(block.call, text))
                 deltas.append(CallEnd(block.call))
             case _:
-                deltas.append(NativeBlock(self._native(_with_input(block))))
+                try:
+                    deltas.append(NativeBlock(self._native(_with_input(block))))
+                except ValueError:
+                    self._cut = True
 
     def _native(self, block: JsonValue) -> Native:
         return Native(self._provider, self._asked, block)

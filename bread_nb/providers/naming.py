@@ -52,14 +52,15 @@ class CallIds:
         self._messages = messages
         self._taken: set[str] | None = None
 
-    def unique(self, given: str | None) -> str:
-        """`given`, or a new id where it is missing or in use."""
+    def unique(self, given: str | int | None) -> str:
+        """`given`, which may be a number, or a new id where it is missing or in use."""
         if self._taken is None:
             self._taken = {
                 call.id for message in self._messages for call in message.calls
             }
         if not given:
             given = f"call_{new_id().replace('-', '')}"
+        given = str(given)
         name, number = given, 1
         while name in self._taken:
             number += 1
