@@ -12,15 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 from bread_nb.base.ids import now_ms
+from bread_nb.base.later import Later
 from bread_nb.base.wire import dumps
 from bread_nb.errors import BreadError
 from bread_nb.providers.asked import key_of
 from bread_nb.providers.consents import Consent, Question, consent_of
-from bread_nb.providers.misses import miss
 from bread_nb.providers.modes import Mode, decide, mode_named
 from bread_nb.providers.shelf import (
     SUFFIX,
@@ -32,6 +33,11 @@ from bread_nb.providers.shelf import (
     rewrite_text,
 )
 from bread_nb.providers.tape import Recording
+
+if TYPE_CHECKING:
+    from bread_nb.providers import misses
+else:
+    misses = Later("bread_nb.providers.misses")
 
 __all__ = ["Deck", "cassette_path", "recording_of"]
 
@@ -202,7 +208,7 @@ class Deck:
     def miss(self, asked: Json, path: Path | None = None) -> BreadError:
         """The error for a request that has no recording."""
         where = path.name if path is not None else f"{Path.cwd().name}/*{SUFFIX}"
-        return miss(asked, self.recordings(path), self.mode, where)
+        return misses.miss(asked, self.recordings(path), self.mode, where)
 
     # -- decisions -------------------------------------------------------------------
 

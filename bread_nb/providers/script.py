@@ -19,20 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias, cast, get_args
 
-import yaml
 from pydantic import JsonValue
 
 from bread_nb.base.wire import dumps, json_safe
-from bread_nb.base.yaml_text import read_yaml
 from bread_nb.errors import BreadError, ProviderError, closest
 from bread_nb.messages import StopReason, ToolCall, Usage
 from bread_nb.providers.faults import status_fault
 from bread_nb.providers.model import ModelRequest
 
-__all__ = ["Line", "Turn", "Turns", "read_file", "read_script", "read_turn"]
+__all__ = ["Line", "Turn", "Turns", "invalid", "read_script", "read_turn"]
 
 Turn: TypeAlias = (
     "str | Mapping[str, object] | Callable[[ModelRequest], Turn | Awaitable[Turn]]"
@@ -69,32 +66,9 @@ def read_script(turns: Turns) -> dict[str | None, list[Turn]]:
     """
     if isinstance(turns, Mapping):
         if not turns or set(turns) & set(_KEYS):
-            raise _invalid("A script is a list of turns", "this is one turn alone.")
+            raise invalid("A script is a list of turns", "this is one turn alone.")
         return {name: _checked(own, f"{name}, ") for name, own in turns.items()}
     return {None: _checked(turns, "")}
-
-
-def read_file(path: str | Path) -> Turns:
-    """The turns of a YAML file.
-
-    Raises:
-        BreadError: `SCRIPT_NOT_FOUND` or `INVALID_SCRIPT`.
-    """
-    try:
-        found: object = read_yaml(Path(path).read_text("utf-8"))
-    except OSError as error:
-        raise BreadError(
-            f"There is no script {str(path)!r}.",
-            code="SCRIPT_NOT_FOUND",
-            why=f"{error.strerror or type(error).__name__}, seen from {Path.cwd()}.",
-            do="write the path as seen from the working directory",
-        ) from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        why = " ".join(str(error).split())
-        raise _invalid(f"{path} is not YAML", f"{why}.") from None
-    if not isinstance(found, list | dict):
-        raise _invalid(f"{path} holds no list", "a script is a YAML list of turns.")
-    return cast("Turns", found)
 
 
 def read_turn(turn: object, where: str = "") -> Line:
@@ -106,7 +80,7 @@ def read_turn(turn: object, where: str = "") -> Line:
     if isinstance(turn, str):
         return Line(texts=_strings(turn))
     if not isinstance(turn, Mapping):
-        raise _invalid(
+        raise invalid(
             "A turn is a string, a mapping or a function", f"{where}{turn!r}."
         )
     fields = cast("Mapping[str, object]", turn)
@@ -114,17 +88,17 @@ def read_turn(turn: object, where: str = "") -> Line:
         if key not in _KEYS:
             near = closest(str(key), _KEYS)
             hint = f"did you mean {near!r}?" if near else f"it has {', '.join(_KEYS)}."
-            raise _invalid(f"A turn has no {key!r}", f"{where}{hint}")
+            raise invalid(f"A turn has no {key!r}", f"{where}{hint}")
     try:
         return _read(fields)
     except (TypeError, ValueError) as error:
-        raise _invalid("A turn cannot be read", f"{where}{error}.") from None
+        raise invalid("A turn cannot be read", f"{where}{error}.") from None
 
 
 def _checked(turns: object, whose: str) -> list[Turn]:
     if isinstance(turns, str) or not isinstance(turns, Sequence):
         kind = type(turns).__name__
-        raise _invalid("A script is a list of turns", f"{whose}this is a {kind}.")
+        raise invalid("A script is a list of turns", f"{whose}this is a {kind}.")
     listed = list(cast("Sequence[Turn]", turns))
     for number, turn in enumerate(listed, start=1):
         if not callable(turn):
@@ -210,7 +184,8 @@ def _provider_error(fields: Mapping[str, JsonValue]) -> ProviderError:
     return fault
 
 
-def _invalid(what: str, why: str) -> BreadError:
+def invalid(what: str, why: str) -> BreadError:
+    """The error for a script that cannot be played."""
     return BreadError(
         f"{what}.",
         code="INVALID_SCRIPT",

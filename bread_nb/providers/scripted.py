@@ -9,8 +9,9 @@ import asyncio
 import inspect
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
+from bread_nb.base.later import Later
 from bread_nb.base.wire import dumps
 from bread_nb.errors import BreadError
 from bread_nb.messages import Reasoning, Text, ToolCall, ToolResult, Usage
@@ -28,14 +29,12 @@ from bread_nb.providers.model import (
     UsageReport,
     split_name,
 )
-from bread_nb.providers.script import (
-    Line,
-    Turn,
-    Turns,
-    read_file,
-    read_script,
-    read_turn,
-)
+from bread_nb.providers.script import Line, Turn, Turns, read_script, read_turn
+
+if TYPE_CHECKING:
+    from bread_nb.providers import script_files
+else:
+    script_files = Later("bread_nb.providers.script_files")
 
 __all__ = ["Scripted", "from_description", "load_script"]
 
@@ -124,7 +123,7 @@ def load_script(path: str | Path) -> Scripted:
     Raises:
         BreadError: `SCRIPT_NOT_FOUND` or `INVALID_SCRIPT`.
     """
-    return Scripted(read_file(path), by="history", name=f"scripted:{path}")
+    return Scripted(script_files.read_file(path), by="history", name=f"scripted:{path}")
 
 
 def from_description(described: Model) -> Scripted:

@@ -209,7 +209,7 @@ def tool(
 
 
 class _Question(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     question: str
 

@@ -1,0 +1,37 @@
+"""Scripts in YAML files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import yaml
+
+from bread_nb.base.yaml_text import read_yaml
+from bread_nb.errors import BreadError
+from bread_nb.providers.script import Turns, invalid
+
+__all__ = ["read_file"]
+
+
+def read_file(path: str | Path) -> Turns:
+    """The turns of a YAML file.
+
+    Raises:
+        BreadError: `SCRIPT_NOT_FOUND` or `INVALID_SCRIPT`.
+    """
+    try:
+        found: object = read_yaml(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise BreadError(
+            f"There is no script {str(path)!r}.",
+            code="SCRIPT_NOT_FOUND",
+            why=f"{error.strerror or type(error).__name__}, seen from {Path.cwd()}.",
+            do="write the path as seen from the working directory",
+        ) from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        why = " ".join(str(error).split())
+        raise invalid(f"{path} is not YAML", f"{why}.") from None
+    if not isinstance(found, list | dict):
+        raise invalid(f"{path} holds no list", "a script is a YAML list of turns.")
+    return cast("Turns", found)
