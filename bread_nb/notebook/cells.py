@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from bread_nb.base.ids import new_id
 
-__all__ = ["WIDGET_VIEW", "Bundle", "Cell", "Output", "kernel_of"]
+__all__ = ["WIDGET_VIEW", "Bundle", "Cell", "Output", "client_of", "kernel_of"]
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 Bundle = Mapping[str, object]
@@ -62,6 +62,14 @@ class Cell:
 def kernel_of(shell: InteractiveShell) -> object | None:
     """The kernel that a shell belongs to; None in a terminal."""
     return getattr(shell, "kernel", None)
+
+
+def client_of(shell: InteractiveShell) -> str | None:
+    """The page that the message at hand came from."""
+    kernel: Any = kernel_of(shell)
+    if kernel is None:
+        return None
+    return _text(_part(kernel.get_parent(), "header").get("session"))
 
 
 def _part(message: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -28,7 +28,7 @@ from bread_nb.crumbs import (
 )
 from bread_nb.errors import BreadError
 from bread_nb.notebook.bridge import Engine
-from bread_nb.notebook.cells import Cell, kernel_of
+from bread_nb.notebook.cells import Cell, client_of
 from bread_nb.notebook.deeds import Deeds
 from bread_nb.notebook.inbox_cell import InboxCell
 from bread_nb.notebook.pump import Pump
@@ -57,7 +57,7 @@ class Watch:
         self._shell = shell
         self._deck = deck
         self._engine = engine
-        self._pump = Pump(engine)
+        self.pump = Pump(engine)
         self._runs: dict[str, Shown] = {}
         self._starting: list[tuple[Shown, Live]] = []
         self._deeds: dict[Shown, Deeds] = {}
@@ -138,7 +138,7 @@ class Watch:
 
     async def open_inbox(self, bread: Bread, cell: Cell) -> None:
         """Put what waits for a person into a cell; on the engine thread."""
-        inbox = InboxCell(self, bread, self._engine, self._pump, self._client)
+        inbox = InboxCell(self, bread, self._engine, self.pump, self._client)
         await inbox.open(self._shell, cell)
         self._inboxes.append(inbox)
 
@@ -166,7 +166,7 @@ class Watch:
     # -- crumbs, on the engine thread --------------------------------------------------
 
     def _new(self, bread: Bread, agent: str) -> Shown:
-        shown = Shown(bread, agent, _title(bread, agent), self._pump)
+        shown = Shown(bread, agent, _title(bread, agent), self.pump)
         self._deeds[shown] = Deeds(shown, self._engine, self, self._client)
         self.listen(bread)
         return shown
@@ -239,10 +239,10 @@ class Watch:
         if isinstance(crumb, _RESTING):
             self._engine.loop().call_later(0.1, shown.rest)
         text = isinstance(crumb, _TEXT)
-        self._pump.touch(shown, text=text)
+        self.pump.touch(shown, text=text)
         if not text:
             for onlooker in shown.onlookers:
-                self._pump.touch(onlooker)
+                self.pump.touch(onlooker)
 
     def _retell(self, shown: Shown, stored: list[Crumb], at_work: list[Live]) -> None:
         """Tell what is stored, then what the work under way has dropped since."""
@@ -329,7 +329,7 @@ class Watch:
             screen.settle()
         self._runs.pop(shown.run_id, None)
         self._deeds.pop(shown, None)
-        self._pump.forget(shown)
+        self.pump.forget(shown)
 
     def settle_ended(self) -> None:
         """Settle every card whose run has ended; those that wait stay as they are."""
@@ -354,15 +354,7 @@ class Watch:
 
     def _client(self) -> str | None:
         """The page that the message at hand came from."""
-        kernel: Any = kernel_of(self._shell)
-        if kernel is None:
-            return None
-        header: object = kernel.get_parent().get("header")
-        match header:
-            case {"session": str() as session}:
-                return session
-            case _:
-                return None
+        return client_of(self._shell)
 
 
 def _title(bread: Bread, agent_id: str) -> str | None:
