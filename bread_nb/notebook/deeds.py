@@ -6,17 +6,19 @@ the message; whatever takes time goes to the engine thread.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Protocol, cast
 
 from pydantic import JsonValue
 
 from bread_nb.a2ui.card import Card
-from bread_nb.a2ui.replies import Problem, read_answer
+from bread_nb.a2ui.replies import Problem
 from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.crumbs import HumanResumed
 from bread_nb.errors import BreadError
 from bread_nb.notebook.bridge import Engine
+from bread_nb.notebook.filled import filled_in
 from bread_nb.notebook.handing import HAND_OUTS
 from bread_nb.notebook.letters import Action, Bye, Hello, Stay, read_letter
 from bread_nb.notebook.nonces import Armed
@@ -29,6 +31,9 @@ __all__ = ["Deeds", "Following"]
 
 Json = dict[str, JsonValue]
 Client = Callable[[], str | None]
+
+# A name, such as a handle, keeps its letters where a sentence begins with it.
+_NAME = re.compile(r"\S*[-_.\d]\S")
 
 
 class Following(Protocol):
@@ -280,7 +285,7 @@ class Deeds:
         self, screen: Screen, action: Action, armed: Armed, answer: JsonValue
     ) -> None:
         checkpoint = armed.checkpoint
-        given, problems = _filled_in(armed, answer)
+        given, problems = filled_in(armed, answer)
         if problems:
             what = BreadError("The answer does not fit yet.", code="INVALID_ANSWER")
             self._refuse(screen, action, what, problems)
@@ -358,37 +363,12 @@ class Deeds:
 def words_of(error: BaseException) -> str:
     """What happened and why, for somebody at the card; secrets are masked."""
     if isinstance(error, BreadError):
-        why = error.why[:1].upper() + error.why[1:]
+        why = error.why if _NAME.match(error.why) else _sentence(error.why)
         text = f"{error.what} {why}".strip()
     else:
         text = f"{type(error).__name__}: {error}"
     return Redactor(environment_secrets()).text(text)
 
 
-def _filled_in(armed: Armed, answer: JsonValue) -> tuple[JsonValue, list[Problem]]:
-    """An answer with its secrets put back, its numbers read, and what is wrong."""
-    checkpoint = armed.checkpoint
-    if not isinstance(answer, dict):
-        return {"shown": armed.shown}, []
-    given: Json = {**answer, "shown": armed.shown}
-    kept: JsonValue = {**checkpoint.args}
-    field = {"approval": "args", "input": "answer", "outcome": "result"}.get(
-        checkpoint.ask
-    )
-    if field is None or field not in given or checkpoint.answer_schema is None:
-        return given, []
-    before = kept if field == "args" else None
-    value, problems = read_answer(checkpoint.answer_schema, given[field], before)
-    return {**given, field: _unmasked(value, before)}, problems
-
-
-def _unmasked(value: JsonValue, kept: JsonValue) -> JsonValue:
-    """What the page only saw masked, and sent back so, as it was."""
-    if not isinstance(value, dict) or not isinstance(kept, dict):
-        return value
-    seen = Redactor(environment_secrets()).value(kept)
-    assert isinstance(seen, dict)
-    return {
-        key: kept[key] if key in kept and item == seen[key] else item
-        for key, item in value.items()
-    }
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

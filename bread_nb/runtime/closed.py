@@ -16,12 +16,14 @@ def ended_words(checkpoint: Checkpoint) -> str:
 
 def not_open(checkpoint_id: str, checkpoint: Checkpoint | None) -> BreadError:
     """The error for an answer that comes too late, naming what happened."""
+    name = checkpoint_id
     if checkpoint is None:
         why = "no question of this store has this id."
     else:
+        name = checkpoint.handle or name
         why = f"{ended_words(checkpoint)}."
     return BreadError(
-        f"There is no open question {checkpoint_id!r}.",
+        f"There is no open question {name!r}.",
         code="CHECKPOINT_NOT_FOUND",
         why=why,
         do="%bread pending lists the open ones",
