@@ -30,6 +30,7 @@ from benchmarks.contestants import (
     our_store,
     our_waits,
 )
+from benchmarks.eval_cases import alone, with_agent
 
 AIOHTTP, HTTPX2 = "hand aiohttp", "hand httpx2"
 
@@ -158,5 +159,19 @@ SCENARIOS: dict[str, Scenario] = {
         rounds=7,
         contestants=either(lambda p: our_many(p, 200))
         | by_hand(lambda t: hand_many(t, 200)),
+    ),
+    "harness": Scenario(
+        title="eval harness alone, a case",
+        unit="CPU ms",
+        goal=0.15,
+        rounds=9,
+        contestants={"chat": alone(400)},
+    ),
+    "evals": Scenario(
+        title="eval harness with the agent, a case",
+        unit="CPU ms",
+        goal=1.5,
+        rounds=7,
+        contestants=either(lambda p: with_agent(p, 200)),
     ),
 }
