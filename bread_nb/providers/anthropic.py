@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from pydantic import JsonValue
@@ -62,6 +62,7 @@ _NO_FORMAT = re.compile(
     r"(?:^|\.)claude-(?:[23]|instant|"
     r"(?:opus|sonnet)-4(?:-0)?(?:[-@]20\d{6})?(?:-v\d.*)?$)"
 )
+_THOUGHTS = ("thinking", "redacted_thinking")
 _OPENING = encode({"type": "text", "text": "Go on."})
 
 
@@ -112,6 +113,8 @@ class Anthropic(Dialect):
         sent |= {k: v for k, v in settings.items() if k not in _OWN_SETTINGS}
         if output:
             sent["output_config"] = output
+        if self._cannot_think(request, settings):
+            del sent["thinking"]
         messages = pictures_again(request.messages, request.blobs)
         marked = caching.places(messages, self._owns, sent)
 
@@ -160,6 +163,31 @@ class Anthropic(Dialect):
                     if native is not None and self._owns(native):
                         yield native.block
 
+    def _cannot_think(
+        self, request: ModelRequest, settings: Mapping[str, JsonValue]
+    ) -> bool:
+        """Whether the API would refuse the thinking that is asked for.
+
+        It wants a turn with calls to begin with a thought of its own, which one that
+        another model began does not, and forces no tool on a model that thinks.
+        """
+        if fields(settings.get("thinking")).get("type") != "enabled":
+            return False
+        if request.tool_choice is not None:
+            return True
+        begun = _turn_with_calls(request.messages)
+        return begun is not None and not self._thought_first(begun)
+
+    def _thought_first(self, message: Message) -> bool:
+        for part in message.parts:
+            native = part.native if isinstance(part, Reasoning) else part
+            if isinstance(native, Native) and self._owns(native):
+                return fields(native.block).get("type") in _THOUGHTS
+            spoken = not isinstance(part, Reasoning | Native | Text)
+            if spoken or (isinstance(part, Text) and part.text.strip()):
+                return False
+        return False
+
     def _owns(self, native: Native) -> bool:
         return (native.provider, native.model) == (self.provider, self._model)
 
@@ -176,6 +204,26 @@ def _headers(key: str | None, settings: Mapping[str, JsonValue]) -> dict[str, st
     if isinstance(betas, list):
         headers["anthropic-beta"] = ",".join(map(str, betas))
     return headers
+
+
+def _turn_with_calls(messages: Sequence[Message]) -> Message | None:
+    """The answer that the turn under way began with, where its calls were answered.
+
+    What the user says right after results is a part of that turn.
+    """
+    begun: Message | None = None
+    answered = False
+    for message in messages:
+        match message.role:
+            case "tool":
+                answered = True
+            case "user" if not answered:
+                begun = None
+            case "assistant":
+                begun, answered = begun or message, False
+            case _:
+                pass
+    return begun if answered else None
 
 
 def _limit(settings: Mapping[str, JsonValue]) -> JsonValue:

@@ -171,7 +171,9 @@ class MessagesParser:
             case "thinking":
                 if half:
                     deltas.append(ReasoningChunk(half))
-                deltas.append(ReasoningEnd(self._native(_thought(block))))
+                thought = _thought(block)
+                signed = thought.get("signature") != ""
+                deltas.append(ReasoningEnd(self._native(thought) if signed else None))
             case "tool_use":
                 if half:
                     deltas.append(CallFragment(block.call, half))
@@ -226,9 +228,12 @@ def _terms(found: Mapping[str, Any]) -> dict[str, JsonValue]:
     return terms
 
 
-def _thought(block: _Block) -> JsonValue:
-    """A thinking block as it goes back, its signature unchanged."""
-    kept = dict(block.start)
+def _thought(block: _Block) -> dict[str, JsonValue]:
+    """A thinking block as it goes back, its signature unchanged.
+
+    One that was cut has an empty signature, and no service takes it back.
+    """
+    kept: dict[str, JsonValue] = dict(block.start)
     kept["thinking"] = whole("".join(block.text))
     if signature := "".join(block.signature):
         kept["signature"] = signature
