@@ -361,6 +361,6 @@ def recording_of(line: Line, file: str) -> Recording:
         key=str(line.value.get("key")),
         model=str(line.value.get("model")),
         asked=asked if isinstance(asked, dict) else {},
-        answer=answer if isinstance(answer, list) else [],
+        answer=answer if isinstance(answer, list) else [answer],
         place=f"{file}:{line.number}",
     )

@@ -193,6 +193,14 @@ async def test_a_stream_that_is_given_up_leaves_no_recording(path: Path):
     assert not there(path)
 
 
+@pytest.mark.parametrize("answer", ["words", None, {"text": "words"}])
+async def test_an_answer_that_is_none_is_a_broken_recording(path: Path, answer: object):
+    await streamed(Cassette(Baker(says("Rye.")), path, mode="record"))
+    write(path, json.dumps({**lines(path)[0], "answer": answer}) + "\n")
+    with pytest.raises(BreadError, match=r"a\.cassette\.jsonl:1 cannot be played"):
+        await streamed(Cassette(Baker(), path, mode="replay"))
+
+
 async def test_a_changed_word_of_the_prompt_is_named_by_the_miss(path: Path):
     model = Cassette(Baker(says("Rye.")), path, mode="record")
     async with bread_with(model, prompt="You bake.\nOnly wheat bread.") as bread:
