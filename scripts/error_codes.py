@@ -178,7 +178,9 @@ def section(code: str, said: object, places: list[Place]) -> str:
     if do:
         lines += ["", f"**Do:** {do}."]
     rows = {(told(place.what), told(place.do)) for place in places}
-    lines += ["", *(way(what, step) for what, step in sorted(rows) if what or step)]
+    helped = {what for what, step in rows if step}
+    kept = sorted(row for row in rows if row[1] or row[0] not in {"", *helped})
+    lines += ["", *(way(what, step) for what, step in kept)]
     return "\n".join(lines).rstrip()
 
 
