@@ -8,8 +8,8 @@ fails, or that says something nobody can read, is broken: its judgement is
 
 from __future__ import annotations
 
+import asyncio
 import inspect
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
@@ -20,6 +20,7 @@ from bread_nb.base.wire import dumps, json_safe
 from bread_nb.errors import BreadError, Halt, words_of
 from bread_nb.providers.model import Model
 from bread_nb.runtime.agent import Agent, ModelSource, ToolSource
+from bread_nb.runtime.invoke import cancelled_from_outside
 from bread_nb.runtime.outcome import Finished, Outcome, Stopped, Suspended
 from bread_nb.runtime.results import fenced
 
@@ -179,34 +180,58 @@ def broken(why: str) -> Judgement:
 
 
 async def _checked(work: object, criteria: Predicate) -> Judgement:
+    """What a check says; whatever it raises or gives, it breaks only this judgement."""
     try:
         said = criteria.check(work)
         if inspect.isawaitable(said):
             said = await said
-    except Halt:
+        return _weighed(said, criteria.least)
+    except (Halt, GeneratorExit, KeyboardInterrupt):
         raise
-    except Exception as error:  # noqa: BLE001
-        return broken(f"the check raised {type(error).__name__}: {words_of(error)}")
-    return _weighed(said, criteria.least)
+    except asyncio.CancelledError as error:
+        if cancelled_from_outside():
+            raise
+        return _raised(error)
+    except BaseException as error:  # noqa: BLE001
+        return _raised(error)
+
+
+def _raised(error: BaseException) -> Judgement:
+    words = " ".join(words_of(error).split())
+    return broken(f"the check raised {type(error).__name__}: {words}")
 
 
 def _weighed(said: object, least: float) -> Judgement:
-    """What a check's answer means."""
+    """What a check's answer means; of one that means nothing the type alone is told."""
     if isinstance(said, Judgement):
-        return said
-    if callable(item := getattr(said, "item", None)):
-        said = item()  # a number of numpy or pandas
+        return _fit(said)
+    if getattr(said, "shape", None) == () and callable(
+        item := getattr(said, "item", 0)
+    ):
+        said = item()  # one number of numpy
     if isinstance(said, Mapping):
         grade = cast("Mapping[str, JsonValue]", said)
         try:
             return _judged(_Grade.model_validate(dict(grade)), least)
         except ValueError:
-            return broken(f"the check gave {said!r}; its score is a number, 0 to 1")
+            return broken("the check gave a mapping; its score is a number, 0 to 1")
     if isinstance(said, bool):
         return _scored(1.0 if said else 0.0, least)
-    if isinstance(said, int | float) and math.isfinite(said) and 0 <= said <= 1:
-        return _scored(float(said), least)
-    return broken(f"the check gave {said!r}; a check gives a boolean or 0 to 1")
+    if isinstance(said, int | float):
+        if 0 <= said <= 1:
+            return _scored(float(said), least)
+        return broken("the check gave a number that is not from 0 to 1")
+    name = type(said).__name__
+    return broken(f"the check gave a value of type {name}, no boolean and no 0 to 1")
+
+
+def _fit(said: Judgement) -> Judgement:
+    """A check's own judgement, if it is one that there can be."""
+    if said.status not in _STATUSES:
+        return broken("the check gave a judgement with a status that there is not")
+    if said.score is not None and not 0 <= said.score <= 1:
+        return broken("the check gave a judgement with a score that is not 0 to 1")
+    return said
 
 
 def _scored(score: float, least: float) -> Judgement:

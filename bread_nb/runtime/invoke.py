@@ -15,7 +15,7 @@ from bread_nb.runtime.scope import Scope
 from bread_nb.tools.credentials import Credentials
 from bread_nb.tools.tool import Tool, ToolContext
 
-__all__ = ["invoke", "progress_value", "tool_context"]
+__all__ = ["cancelled_from_outside", "invoke", "progress_value", "tool_context"]
 
 _OVER = object()
 _LONGEST_MESSAGE = 4_000
@@ -49,7 +49,7 @@ async def invoke(
             raise
         raise _tool_error(tool, error) from error
     except asyncio.CancelledError as error:
-        if _cancelled_from_outside():
+        if cancelled_from_outside():
             raise
         raise _tool_error(tool, error) from error
     except BaseException as error:
@@ -62,7 +62,7 @@ def _may_be_a_signal(tool: Tool) -> bool:
     return main and tool.manner in ("async", "async_steps")
 
 
-def _cancelled_from_outside() -> bool:
+def cancelled_from_outside() -> bool:
     """Whether somebody cancelled this call; else the tool raised the error itself."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -1,5 +1,6 @@
 """The judge: never a pass by accident, never swayed by what it judges."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -158,6 +159,69 @@ async def test_a_verifier_that_raises_is_broken_and_asks_for_another_try():
     said = await judge("g", "loaf.py", Predicate(check))
     assert (said.status, said.broken, said.passed) == ("needs_revision", True, False)
     assert said.critique == "the check raised OSError: no test runner for loaf.py"
+
+
+class Unspeakable:
+    """What no check should give: nothing can be asked of it, and it has a secret."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError("sk-secret")
+
+    @property
+    def item(self) -> object:
+        raise RuntimeError("sk-secret")
+
+
+@pytest.mark.parametrize(
+    "gives",
+    [
+        Unspeakable(),
+        10**400,
+        Judgement(status="satisfied", score=7),
+        Judgement(status="satisfied", score=float("nan")),
+        Judgement(status="splendid"),
+    ],
+)
+async def test_a_check_may_give_anything_and_breaks_its_own_judgement_alone(
+    gives: object,
+):
+    said = await judge("g", "w", Predicate(lambda _: gives))
+    assert (said.broken, said.passed, said.score) == (True, False, None)
+    assert "sk-secret" not in said.critique
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        SystemExit(2),
+        asyncio.CancelledError(),
+        pytest.fail.Exception("no"),
+        MemoryError(),
+    ],
+)
+async def test_a_check_may_raise_anything_and_breaks_its_own_judgement_alone(
+    error: BaseException,
+):
+    def check(_: object) -> bool:
+        raise error
+
+    said = await judge("g", "w", Predicate(check))
+    assert said.broken
+    assert f"the check raised {type(error).__name__}" in said.critique
+
+
+async def test_a_judge_that_is_cancelled_is_cancelled():
+    begun = asyncio.Event()
+
+    async def check(_: object) -> bool:
+        begun.set()
+        return await asyncio.Event().wait()
+
+    judging = asyncio.create_task(judge("g", "w", Predicate(check)))
+    await begun.wait()
+    judging.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await judging
 
 
 async def test_an_async_check_is_awaited_and_a_halt_passes_through():

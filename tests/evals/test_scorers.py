@@ -68,9 +68,9 @@ async def test_an_answer_is_held_against_it(scorer: Scorer, expected: str):
     ("scorer", "why"),
     [
         (custom(lambda _: 1 / 0), "the check raised ZeroDivisionError"),
-        (custom(lambda _: None), "the check gave None"),
-        (custom(lambda _: "yes"), "the check gave 'yes'"),
-        (custom(lambda _: 7), "the check gave 7"),
+        (custom(lambda _: None), "the check gave a value of type NoneType"),
+        (custom(lambda _: "yes"), "the check gave a value of type str"),
+        (custom(lambda _: 7), "the check gave a number that is not"),
         (judge("It names a flour."), "The judge has no model."),
     ],
 )
