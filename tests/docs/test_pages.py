@@ -17,6 +17,8 @@ import yaml
 from fixtures.doc_pages import PAGES, Block, blocks, commands, fits
 from nbclient import NotebookClient
 
+from bread_nb.notebook.parsing import COMMANDS, first_word, read_run
+
 QUIET = ["--log-level=ERROR"]
 PARSERS = {"yaml": yaml.safe_load_all, "json": json.loads, "toml": tomllib.loads}
 
@@ -123,3 +125,25 @@ def test_what_a_page_gives_as_a_file_can_be_read(page: Path) -> None:
             assert read is not None
             if block.language == "yaml":
                 assert list(read)
+
+
+def magics() -> list[object]:
+    """The lines with magics in blocks that are not run, usage with [brackets] aside."""
+    return [
+        pytest.param(line, id=f"{page.stem}: {line}")
+        for page in PAGES
+        for block in blocks(page)
+        if block.language == "text"
+        for line in block.text.splitlines()
+        if line.startswith(("%bread ", "%%bread ")) and "[" not in line
+    ]
+
+
+@pytest.mark.parametrize("line", magics())
+def test_a_magic_that_is_only_shown_could_be_typed(line: str) -> None:
+    body = line.startswith("%%")
+    word, rest = first_word(line.lstrip("%").removeprefix("bread"))
+    if word in COMMANDS:
+        assert not body
+    else:
+        assert read_run(word, rest, body=body).agent == word
