@@ -147,3 +147,8 @@ def test_a_magic_that_is_only_shown_could_be_typed(line: str) -> None:
         assert not body
     else:
         assert read_run(word, rest, body=body).agent == word
+
+
+def test_every_page_has_an_example_that_runs() -> None:
+    told = [page for page in PAGES if page.parent.name != "reference"]
+    assert [p.stem for p in told if not any(b.is_run for b in blocks(p))] == []
