@@ -92,8 +92,8 @@ find_chromium() {
 # Makes .venv-binder: JupyterLab and Notebook as Binder has them, which are older than
 # those of .venv, with bread-nb installed from the tree. Needs the dev extra.
 install_binder() {
-  local pins=(ipykernel==7.0.1 ipython==9.6.0 ipywidgets==8.1.7)
-  pins+=(jupyterlab==4.4.9 jupyterlab_widgets==3.0.15 notebook==7.4.7)
+  local names='ipykernel|ipython|ipywidgets|jupyterlab|jupyterlab_widgets|notebook'
+  local pins=($(grep -E "^($names)==" binder/requirements.txt))
   local stamp=.venv-binder/.installed wanted
   wanted=$({ pwd && echo "${pins[@]}" && runtime_requirements; } \
     | git hash-object --stdin)
