@@ -44,15 +44,15 @@ def decide(environ: Mapping[str, str] | None = None) -> Mode:
         BreadError: `INVALID_MODE`, or `RECORD_REFUSED` in CI.
     """
     env = os.environ if environ is None else environ
-    said, ci = env.get("BREAD_MODE", ""), env.get("CI", "")
+    said, ci = env.get("BREAD_MODE", "").strip(), env.get("CI", "")
     return _decided(said, ci, bool(not said and env.get("PYTEST_CURRENT_TEST")))
 
 
 @cache
 def _decided(said: str, ci: str, in_pytest: bool) -> Mode:
     """The mode, made once for what the environment says: it is asked at each call."""
-    if said.strip():
-        return mode_named(said.strip().lower(), "BREAD_MODE", {"CI": ci})
+    if said:
+        return mode_named(said.lower(), "BREAD_MODE", {"CI": ci})
     if in_ci({"CI": ci}):
         return Mode(name="replay", said_by="CI", implied=True)
     if in_pytest:
@@ -88,6 +88,11 @@ def mode_named(
 
 
 def _say(said_by: str, name: str) -> str:
+    """How the mode is said instead, by whoever said it."""
+    if said_by.endswith("=)"):
+        return f'{said_by[:-1]}"{name}")'
+    if said_by.startswith("--"):
+        return f"BREAD_MODE={name}"
     return f"{said_by}={name}" if said_by.isupper() else f"{said_by} {name}"
 
 

@@ -8,8 +8,10 @@ from providers.test_cassette import Baker, lines, says
 
 from bread_nb import Agent, Bread, BreadConfig, BreadError, Cassette, Model, Scripted
 from bread_nb.providers.catalog import Catalog
-from bread_nb.providers.modes import decide
+from bread_nb.providers.modes import decide, mode_named
 from bread_nb.stores.in_memory import InMemoryStore
+
+PYTEST = "PYTEST_CURRENT_TEST"
 
 
 @pytest.fixture(autouse=True)
@@ -53,9 +55,10 @@ async def refused(bread: Bread, text: str = "Bake.") -> BreadError:
         ({}, "auto", ""),
         ({"CI": "1"}, "replay", "CI"),
         ({"CI": "false"}, "auto", ""),
-        ({"PYTEST_CURRENT_TEST": "x"}, "replay", "PYTEST_CURRENT_TEST"),
+        ({"PYTEST_CURRENT_TEST": "x"}, "replay", PYTEST),
         ({"BREAD_MODE": "live", "CI": "1"}, "live", "BREAD_MODE"),
         ({"BREAD_MODE": "Record"}, "record", "BREAD_MODE"),
+        ({"BREAD_MODE": " ", "PYTEST_CURRENT_TEST": "x"}, "replay", PYTEST),
     ],
 )
 def test_who_says_the_mode(environ: dict[str, str], mode: str, said_by: str):
@@ -68,6 +71,20 @@ def test_nothing_is_recorded_in_ci():
         decide({"CI": "true", "BREAD_MODE": "record"})
     assert caught.value.code == "RECORD_REFUSED"
     assert "commit the cassette; here BREAD_MODE=replay" in caught.value.do
+
+
+@pytest.mark.parametrize(
+    ("said_by", "instead"),
+    [
+        ("--record", "BREAD_MODE=replay"),
+        ("Cassette(mode=)", 'Cassette(mode="replay")'),
+        ("%bread mode", "%bread mode replay"),
+    ],
+)
+def test_the_mend_in_ci_is_what_can_be_written_there(said_by: str, instead: str):
+    with pytest.raises(BreadError) as caught:
+        mode_named("record", said_by, {"CI": "1"})
+    assert caught.value.do.endswith(f"here {instead}")
 
 
 def test_a_mode_that_is_none_is_refused():
