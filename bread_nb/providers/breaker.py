@@ -147,5 +147,10 @@ class CircuitBreaker(Wrapper):
 
 
 def _place(model: ChatModel) -> str:
+    """A model's name and address, without the secrets that an address may hold."""
     address = model.described.base_url if isinstance(model, Named) else None
-    return f"{model.name} at {address}" if address else model.name
+    if not address:
+        return model.name
+    before, _, rest = address.partition("?")[0].rpartition("@")
+    scheme = f"{before.partition('://')[0]}://" if before else ""
+    return f"{model.name} at {scheme}{rest}"

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 from fixtures.model_play import play, play_to_fault, text_of
 
-from bread_nb import CircuitBreaker, Scripted
+from bread_nb import CircuitBreaker, Model, Scripted
 from bread_nb.errors import BreadError, CircuitOpenError, Halt
 from bread_nb.providers.catalog import Catalog
 from bread_nb.providers.model import ChatModel, Delta, Finish, ModelRequest, TextChunk
@@ -206,6 +206,19 @@ async def test_breakers_of_one_key_know_of_each_other_within_a_project():
     assert (await fault_of(elsewhere.resolve(second))).code == "MODEL_OVERLOADED"
     await catalog.aclose()
     await elsewhere.aclose()
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("http://oven.example/v1", " at http://oven.example/v1"),
+        ("https://me:pass@oven.example:8/v1?key=k", " at https://oven.example:8/v1"),
+        (None, ""),
+    ],
+)
+def test_the_key_holds_no_secret_of_an_address(address: str | None, shown: str):
+    breaker = CircuitBreaker(Model("openai:oven-1", base_url=address))
+    assert breaker.key == f"openai:oven-1{shown}"
 
 
 async def test_model_objects_share_only_by_a_key_that_is_given():
