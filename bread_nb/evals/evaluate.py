@@ -28,6 +28,7 @@ from bread_nb.tools.tool import Tool
 __all__ = ["Options", "Progress", "evaluate"]
 
 _AT_ONCE = 8
+_TOLD = 5
 Make: TypeAlias = Callable[[Attempts, Item, str], Awaitable[EvalRow | None]]
 
 
@@ -39,7 +40,8 @@ class Options:
         model: The model to run the agents with.
         concurrency: How many cases run at once.
         budget: The most it may cost in US dollars, judges included.
-        watch: Called after each row, and at the beginning and the end.
+        watch: Called when a case begins and after each row, and at the beginning and
+            the end of all.
         on: A dask client, `"dask"` or `"dask:ADDRESS"`: who makes the rows, if not
             this process.
         keep_waiting: Whether runs that wait for a person are left to wait; else they
@@ -70,6 +72,8 @@ class Progress:
         seconds: Seconds since it began.
         rest: Seconds that it will take yet, if it goes on like this; None at first.
         ended: Whether it is over.
+        case: The case that was begun last.
+        missed: The first rows that did not pass, in the order in which they came.
     """
 
     name: str
@@ -83,6 +87,8 @@ class Progress:
     seconds: float = 0.0
     rest: float | None = None
     ended: bool = False
+    case: str = ""
+    missed: tuple[EvalRow, ...] = ()
 
 
 @dataclass(slots=True)
@@ -215,6 +221,8 @@ class _Work:
         while self._may_begin() and (taken := next(self._left, None)) is not None:
             book, item = taken
             self._at_work += 1
+            self._progress = replace(self._progress, case=item.case.name)
+            self._tell()
             try:
                 session = book.sheet.session(item)
                 row = await self._make(book.attempts, item, session)
@@ -223,6 +231,8 @@ class _Work:
             if row is None:
                 continue
             await book.sheet.keep(item, row)
+            if not row.passed or book.suite.kind != "functional":
+                await book.attempts.let_go(session)
             self._progress = _with(self._progress, row)
             self._tell()
 
@@ -268,6 +278,7 @@ def _with(progress: Progress, row: EvalRow) -> Progress:
         broken=progress.broken + (row.status in ("broken", "error")),
         cost=progress.cost + (row.cost or 0.0),
         unpriced=progress.unpriced + (row.cost is None),
+        missed=progress.missed if row.passed else (*progress.missed, row)[:_TOLD],
     )
 
 

@@ -1,33 +1,24 @@
-"""From what a person names to a report: the one way into evaluating.
-
-`watching` is where a notebook or a terminal puts what shows the progress.
-"""
+"""From what a person names to a report: the one way into evaluating."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 from bread_nb.bread import Bread
 from bread_nb.errors import BreadError
 from bread_nb.evals.case import Case, Suite
-from bread_nb.evals.evaluate import Options, Progress, evaluate
+from bread_nb.evals.evaluate import Options, evaluate
 from bread_nb.evals.finding import Target, find_suites
 from bread_nb.evals.report import Report
 from bread_nb.evals.scoresheet import EvalRow
 from bread_nb.evals.taping import evaluate_taped
+from bread_nb.evals.watching import Tell, Watching
 from bread_nb.runtime.aftermath import kept_outcome
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.outcome import Outcome
 
-__all__ = ["Options", "Watching", "bake", "spread"]
-
-
-class Watching:
-    """Who shows the progress of an evaluation that nobody else watches."""
-
-    begin: ClassVar[Callable[[Options], Callable[[Progress], None]] | None] = None
+__all__ = ["Options", "bake", "spread"]
 
 
 async def bake(
@@ -65,8 +56,12 @@ async def bake(
     most = bread.config.concurrency
     if most is not None and options.concurrency > most:
         options = replace(options, concurrency=most)
-    if options.watch is None and Watching.begin is not None:
-        options = replace(options, watch=Watching.begin(options))
+
+    async def watched(tell: Tell) -> Report:
+        return await evaluate_taped(bread, suites, replace(options, watch=tell))
+
+    if options.watch is None and Watching.show is not None:
+        return await Watching.show(watched, options.budget)
     return await evaluate_taped(bread, suites, options)
 
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from bread_nb.evals.report import Report, SuiteReport
     from bread_nb.evals.scoresheet import EvalRow
 
-__all__ = ["bundle", "compared", "headline", "progress_line"]
+__all__ = ["MARKS", "bundle", "compared", "headline", "progress_line"]
 
 _MOST_ROWS = 200
 _WIDTH = 160
-_MARKS = {"passed": "✓", "failed": "✗", "error": "!", "broken": "?"}
+MARKS = {"passed": "✓", "failed": "✗", "error": "!", "broken": "?"}
 
 
 def bundle(report: Report) -> dict[str, str]:
@@ -106,7 +106,7 @@ def _table(suite: SuiteReport) -> list[list[str]]:
     table = [["", "case", "score", "answer", "why"]]
     for row in rows:
         name = f"{row.case} #{row.repeat}" if several else row.case
-        mark = _MARKS[row.status]
+        mark = MARKS[row.status]
         table.append(
             [mark, name, f"{row.score:.2f}", _line(row.answer), _line(row.why)]
         )

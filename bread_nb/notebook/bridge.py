@@ -110,6 +110,27 @@ class Engine:
             raise stopped(None)
         return done.result()
 
+    def hold(
+        self,
+        done: concurrent.futures.Future[Any],
+        cancel: Callable[[], None],
+        cancelled: Callable[[], bool],
+    ) -> None:
+        """Wait here until work is done; once it is cancelled it gets a second to end.
+
+        Args:
+            done: What is done when the work is.
+            cancel: Ends the work; called when the person interrupts the waiting.
+            cancelled: Whether somebody has ended it.
+        """
+        presses = _Presses(cancel)
+        try:
+            with presses.heard():
+                stopping = _Waiting(done, lambda: presses.pressed or cancelled())
+                stopping.until(lambda: False, None)
+        except KeyboardInterrupt:
+            cancel()
+
     def close(self) -> None:
         """End the thread; it is started anew when it is needed again."""
         with self._lock:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 from IPython.core import completer
@@ -14,7 +16,12 @@ from IPython.core.completer import (
     SimpleMatcherResult,
 )
 
-from bread_nb.notebook.parsing import COMMANDS, RUN_FLAGS, RUN_OPTIONS
+from bread_nb.notebook.parsing import (
+    COMMANDS,
+    EVAL_OPTIONS,
+    RUN_FLAGS,
+    RUN_OPTIONS,
+)
 
 __all__ = ["Known", "complete", "matcher"]
 
@@ -23,11 +30,13 @@ _OPTIONS = tuple(f"--{name}" for name in (*RUN_OPTIONS, *RUN_FLAGS))
 _MORE = {
     "resume": ("--approve", "--deny", "--answer"),
     "runs": ("--all",),
+    "eval": tuple(f"--{name}" for name in EVAL_OPTIONS),
     "mode": ("live",),
     "gate": ("drop",),
     "cost": ("--by", "--all"),
     "doctor": ("--last", "--reach"),
 }
+_SUITES = (".py", ".yaml", ".yml")
 _NAMED = ("show", "resume", "recover", "cancel")
 
 
@@ -55,6 +64,8 @@ def complete(line: str, known: Known) -> list[str] | None:
         options = [*known.agents(), *COMMANDS]
     elif before[0] in COMMANDS:
         options = list(_MORE.get(before[0], ()))
+        if before[0] == "eval" and not here.startswith("-"):
+            options = [*known.agents(), *_paths(here)]
         if before[0] in _NAMED and len(before) == 1:
             options = [*known.handles(), "last", *options]
     elif here.startswith("-"):
@@ -62,6 +73,22 @@ def complete(line: str, known: Known) -> list[str] | None:
     else:
         return None
     return [option for option in options if option.startswith(here)]
+
+
+def _paths(here: str) -> list[str]:
+    """Folders, and files that may hold suites, whose path begins so."""
+    folder, name = os.path.split(here)
+    try:
+        found = sorted(Path(folder or ".").iterdir())
+    except OSError:
+        return []
+    hidden = (".", "_")
+    return [
+        os.path.join(folder, path.name) + (os.sep if path.is_dir() else "")
+        for path in found
+        if path.name.startswith(name) and not path.name.startswith(hidden)
+        if path.is_dir() or path.suffix in _SUITES
+    ]
 
 
 def matcher(known: Known) -> Callable[[CompletionContext], SimpleMatcherResult]:

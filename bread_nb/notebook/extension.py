@@ -7,6 +7,7 @@ the first `%bread` line, or `Bread.load()`, asks for it.
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -17,6 +18,7 @@ from IPython.core.magic import no_var_expand
 import bread_nb
 from bread_nb.bread import Bread
 from bread_nb.errors import BreadError
+from bread_nb.evals.watching import Baking, Watching
 from bread_nb.notebook.bridge import engine, hold
 from bread_nb.notebook.completion import Known, matcher
 from bread_nb.project.config import find_project
@@ -25,6 +27,7 @@ from bread_nb.providers.deck import Deck
 from bread_nb.runtime.run import Run
 
 if TYPE_CHECKING:
+    from bread_nb.evals.report import Report
     from bread_nb.notebook.stage import Stage
 
 __all__ = ["load_ipython_extension", "unload_ipython_extension"]
@@ -75,6 +78,7 @@ class _Loaded:
         Bread.common_deck = self.deck
         Run.display = self._display
         Run.hold = hold
+        Watching.show = self._evaluate
 
     def remove(self) -> None:
         """Take everything away again; what works is cancelled."""
@@ -84,7 +88,7 @@ class _Loaded:
         shell.events.unregister("pre_run_cell", self._next_cell)
         shell.Completer.custom_matchers.remove(self._matcher)
         Bread.shared = Bread.common_home = Bread.common_deck = None
-        Run.display = Run.hold = None
+        Run.display = Run.hold = Watching.show = None
         if self._stage is not None:
             self._stage.close()
 
@@ -93,6 +97,12 @@ class _Loaded:
 
     def _display(self, run: Run) -> None:
         self.stage.display(run)
+
+    def _evaluate(self, work: Baking, budget: float | None) -> Awaitable[Report]:
+        """Show an evaluation that a cell awaits."""
+        module = import_module("bread_nb.notebook.evaluating")
+        evaluating = module.Evaluating(self.stage, work, budget=budget)
+        return cast("Awaitable[Report]", evaluating.awaited())
 
     def _next_cell(self, info: ExecutionInfo) -> None:
         told: Any = info

@@ -14,15 +14,19 @@ from bread_nb.project.reserved import COMMANDS, LATER
 
 __all__ = [
     "COMMANDS",
+    "EVAL_OPTIONS",
     "LATER",
     "RUN_OPTIONS",
     "Options",
     "RunLine",
     "fill_in",
     "first_word",
+    "identifier",
     "missing_name",
+    "money",
     "read_options",
     "read_run",
+    "unknown",
     "unquoted",
     "usage",
     "without_marker",
@@ -30,6 +34,16 @@ __all__ = [
 
 RUN_OPTIONS = ("session", "skill", "model", "budget", "with", "out")
 RUN_FLAGS = ("template", "discard")
+EVAL_OPTIONS = (
+    "model",
+    "repeat",
+    "concurrency",
+    "budget",
+    "tag",
+    "pass-rate",
+    "baseline",
+    "out",
+)
 
 _MARKER = re.compile(r"\A[ \t]*#[ \t]*NBVAL_[^\n]*(?:\n|\Z)")
 _PLACE = re.compile(r"\{\{[ \t]*([^\W\d]\w*)[ \t]*\}\}")
@@ -107,7 +121,7 @@ def read_options(
         elif name in values:
             found.values[name], rest = _value(name, rest)
         else:
-            raise _unknown(name, [*values, *flags, *rest_of])
+            raise unknown(name, [*values, *flags, *rest_of])
         rest = rest.lstrip()
     found.text = rest
     return found
@@ -135,7 +149,8 @@ def _value(name: str, rest: str) -> tuple[str, str]:
     return value, after
 
 
-def _unknown(name: str, known: Iterable[str]) -> BreadError:
+def unknown(name: str, known: Iterable[str]) -> BreadError:
+    """The error for an option that is not known."""
     names = sorted(known)
     near = closest(name, names)
     listed = ", ".join(f"--{n}" for n in names) or "none"
@@ -169,11 +184,11 @@ def read_run(agent: str, rest: str, *, body: bool) -> RunLine:
         session=values.get("session"),
         skill=values.get("skill"),
         model=values.get("model"),
-        budget=_money(values.get("budget")),
+        budget=money(values.get("budget")),
         names=_names(values.get("with")),
         template="template" in options.flags,
         discard="discard" in options.flags,
-        out=_identifier("out", values.get("out")),
+        out=identifier("out", values.get("out")),
     )
 
 
@@ -185,7 +200,12 @@ def unquoted(text: str) -> str:
     return text
 
 
-def _money(value: str | None) -> float | None:
+def money(value: str | None) -> float | None:
+    """The amount that `--budget` is given.
+
+    Raises:
+        BreadError: `USAGE`.
+    """
     if value is None:
         return None
     try:
@@ -201,10 +221,15 @@ def _names(value: str | None) -> tuple[str, ...]:
     if value is None:
         return ()
     names = [name.strip() for name in value.split(",")]
-    return tuple(str(_identifier("with", name)) for name in names if name)
+    return tuple(str(identifier("with", name)) for name in names if name)
 
 
-def _identifier(option: str, value: str | None) -> str | None:
+def identifier(option: str, value: str | None) -> str | None:
+    """The name of a variable that an option is given.
+
+    Raises:
+        BreadError: `USAGE`.
+    """
     if value is not None and not value.isidentifier():
         raise usage(
             f"--{option} {value} is no name.",

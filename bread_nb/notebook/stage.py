@@ -160,6 +160,11 @@ class Stage:
         publisher: Any = self.shell.display_pub
         publisher.publish({"text/plain": text}, {})
 
+    def keep(self, result: object) -> None:
+        """Show what draws itself in the cell, and leave it there."""
+        publisher: Any = self.shell.display_pub
+        publisher.publish(cast("Any", result)._repr_mimebundle_(), {})
+
     def list(self, table: Table) -> None:
         """Show a list in the cell."""
         publisher: Any = self.shell.display_pub

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from typing import cast
 
 from pydantic import JsonValue
@@ -52,6 +53,9 @@ HELP = """\
 %bread recover [ID]         go on with runs whose kernel ended
 %bread cancel ID            end a run
 %bread reload               read all code again
+%bread eval [PATH…]         hold agents against their suites: --model P:M, --repeat N,
+                            --concurrency N, --budget USD, --tag T, --pass-rate X,
+                            --baseline FILE, --out NAME
 %bread mode [M]             how models are called: live, record NAME, replay, auto
 %bread gate [drop N]        the rules you added while approving
 %bread cost [--all]         what was spent today: --by agent|model|session|day|run
@@ -306,6 +310,11 @@ def _reload(stage: Stage, rest: str) -> None:
     stage.say("All code of the agents is read again at their next run.")
 
 
+def _eval(stage: Stage, rest: str) -> object:
+    """Evaluate; what evals need is imported when somebody evaluates."""
+    return import_module("bread_nb.notebook.eval_line").eval_command(stage, rest)
+
+
 def _gate(stage: Stage, rest: str) -> None:
     word, after = first_word(rest)
     bread = stage.bread()
@@ -337,6 +346,7 @@ _COMMANDS: dict[str, Callable[[Stage, str], object]] = {
     "recover": _recover,
     "cancel": _cancel,
     "reload": _reload,
+    "eval": _eval,
     "mode": mode_command,
     "gate": _gate,
     "cost": _cost,

@@ -13,13 +13,14 @@ COMMANDS = (
     "recover",
     "cancel",
     "reload",
+    "eval",
     "mode",
     "gate",
     "cost",
     "doctor",
     "help",
 )
-LATER = ("eval", "diff", "fork")
+LATER = ("diff", "fork")
 
 
 def why_hidden(agent_id: str) -> str:

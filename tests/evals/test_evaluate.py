@@ -149,15 +149,30 @@ async def test_progress_is_told_row_by_row(evaluated: Evaluate):
     told: list[Progress] = []
     suite = Suite(answering(right), numbered(3), scorers=[contains("answer")])
     await evaluated(suite, watch=told.append, concurrency=1)
-    assert [(p.done, p.passed, p.ended) for p in told] == [
-        (0, 0, False),
-        (1, 1, False),
-        (2, 2, False),
-        (3, 3, False),
-        (3, 3, True),
+    assert [(p.done, p.passed, p.case, p.ended) for p in told] == [
+        (0, 0, "", False),
+        (0, 0, "case-1", False),
+        (1, 1, "case-1", False),
+        (1, 1, "case-2", False),
+        (2, 2, "case-2", False),
+        (2, 2, "case-3", False),
+        (3, 3, "case-3", False),
+        (3, 3, "case-3", True),
     ]
     assert told[0].rest is None
     assert told[-1].rest == 0.0
+
+
+async def test_the_first_rows_that_do_not_pass_are_told_as_they_come(
+    evaluated: Evaluate,
+):
+    told: list[Progress] = []
+    suite = Suite(answering(lambda _: "no"), numbered(7), scorers=[exact()])
+    await evaluated(suite, watch=told.append, concurrency=1)
+    names = [[row.case for row in p.missed] for p in told if p.done in (0, 1, 7)]
+    assert names[0] == []
+    assert ["case-1"] in names
+    assert names[-1] == [f"case-{i}" for i in range(1, 6)]
 
 
 async def test_only_so_many_cases_run_at_once(evaluated: Evaluate):

@@ -220,7 +220,6 @@ def test_wrong_use_is_an_ordinary_error(page: Kernel, line: str):
 @pytest.mark.parametrize(
     "line",
     [
-        "%bread eval agents",
         "%bread diff a b",
         "%bread fork last",
         "%bread gate try publish {}",

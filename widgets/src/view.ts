@@ -9,6 +9,7 @@ import { Channel, type Wire } from "./channel.ts";
 import { Announcer } from "./components/announcer.ts";
 import { Approval } from "./components/approval.ts";
 import { Card } from "./components/card.ts";
+import { Evaluation } from "./components/evaluation.ts";
 import { FileRow } from "./components/file.ts";
 import { Inbox } from "./components/inbox.ts";
 import { InboxRow } from "./components/inboxrow.ts";
@@ -286,6 +287,7 @@ const MAKERS: Record<string, (host: Host, id: string) => Block> = {
   Outcome: (host, id) => new OutcomeForm(host, id),
   Inbox: (host) => new Inbox(host),
   InboxRow: (host, id) => new InboxRow(host, id),
+  Evaluation: (host) => new Evaluation(host),
   Unsupported: () => new Stranger(),
 };
 

@@ -9,6 +9,7 @@ import { say, sayCode, withCode } from "../words.ts";
 import type { Announcer } from "./announcer.ts";
 import { Body } from "./body.ts";
 import { errorView } from "./error.ts";
+import { Evaluation } from "./evaluation.ts";
 import { Foot } from "./foot.ts";
 import { Header, isEnded } from "./header.ts";
 import { Inbox } from "./inbox.ts";
@@ -38,6 +39,7 @@ export class Card implements Block {
   readonly #strips: HTMLElement;
   readonly #note = el("div", { class: "b-note", hidden: true });
   readonly #dead: HTMLElement;
+  readonly #deadText = el("span", null, ...sayCode("dead.text"));
   readonly #again: PressButton;
   /** What a note may offer, by the name its button has. */
   readonly #offers: Record<string, PressButton[]>;
@@ -61,6 +63,7 @@ export class Card implements Block {
   #faulted = "";
   /** Whether the inbox stands in it and no run. */
   #bare = false;
+  #evaluates = false;
 
   constructor(host: Host, actions: CardActions, announcer: Announcer) {
     this.#host = host;
@@ -124,6 +127,9 @@ export class Card implements Block {
 
   place(children: readonly Placed[]): void {
     this.#bare = children.some(({ block }) => block instanceof Inbox);
+    this.#evaluates = children.some(({ block }) => block instanceof Evaluation);
+    const dead = sayCode(this.#evaluates ? "eval.dead" : "dead.text");
+    this.#deadText.replaceChildren(...dead);
     this.#body.place(children);
     this.#draw();
   }
@@ -232,9 +238,8 @@ export class Card implements Block {
 
   #deadNote(): HTMLElement {
     const title = el("b", null, say("dead.title"));
-    const text = el("span", null, ...sayCode("dead.text"));
     const attributes = { class: "b-note", "data-role": "bad", hidden: true };
-    return el("div", attributes, title, " ", text, " ", this.#again.node);
+    return el("div", attributes, title, " ", this.#deadText, " ", this.#again.node);
   }
 
   #announce(head: Head): void {
@@ -291,7 +296,8 @@ export class Card implements Block {
     this.node.dataset["state"] = head.state;
     this.node.classList.toggle("b-dead", dead);
     const { agent } = head;
-    const named = say(agent === "" ? "region.nameless" : "region", { agent });
+    const region = this.#evaluates ? "eval.region" : "region";
+    const named = say(agent === "" ? "region.nameless" : region, { agent });
     set(this.node, "aria-label", bare ? say("inbox.region") : named);
     this.#trail.enable(!dead);
     this.#dead.hidden = !dead;

@@ -1,0 +1,195 @@
+"""What one cell shows of an evaluation that is under way; nothing of it stays.
+
+The report is what stays. The card is told of each row and sends what changed when the
+pump has room; it gives way when the evaluation is over.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import cast
+
+from IPython.core.interactiveshell import InteractiveShell
+from pydantic import JsonValue
+
+from bread_nb.a2ui.card import surface_id
+from bread_nb.a2ui.eval_sheet import EvalEnd, EvalFigures, EvalSheet, Missed
+from bread_nb.a2ui.words import say
+from bread_nb.base.ids import monotonic, new_id
+from bread_nb.evals.evaluate import Progress
+from bread_nb.evals.tables import MARKS
+from bread_nb.notebook.bridge import Engine
+from bread_nb.notebook.cells import Cell, client_of
+from bread_nb.notebook.letters import Action, Bye, Hello, Stay, read_letter
+from bread_nb.notebook.pump import Pump
+from bread_nb.notebook.show import Screen
+
+__all__ = ["EvalCell"]
+
+Json = dict[str, JsonValue]
+
+_LOOK_SECONDS = 1.0
+_UNSEEN_SECONDS = 3.0
+
+
+class EvalCell:
+    """The card of one evaluation in one cell.
+
+    Args:
+        shell: The shell of the cell.
+        cell: The cell.
+        engine: Where it is worked at.
+        pump: Who says when something may be sent.
+        stop: Ends the evaluation; called from any thread.
+    """
+
+    def __init__(
+        self,
+        shell: InteractiveShell,
+        cell: Cell,
+        engine: Engine,
+        pump: Pump,
+        stop: Callable[[], None],
+    ) -> None:
+        self._shell = shell
+        self._cell = cell
+        self._engine = engine
+        self._pump = pump
+        self._stop = stop
+        self._lock = threading.RLock()
+        self._sheet = EvalSheet(surface_id(new_id()))
+        self._began = monotonic()
+        self._screen: Screen | None = None
+
+    # -- what the evaluation tells, on the engine thread -------------------------------
+
+    @property
+    def figures(self) -> EvalFigures:
+        """How far it has come."""
+        return self._sheet.figures
+
+    def in_foreground(self) -> None:
+        """The cell waits for it and for nothing else."""
+        self._sheet.foreground = True
+
+    def tell(self, progress: Progress, budget: float | None) -> None:
+        """Show how far it has come; the first time the card is put into the cell."""
+        with self._lock:
+            self._sheet.figures = _figures(progress, budget)
+        if self._screen is None:
+            self._open()
+        self._pump.touch(self)
+
+    def stopping(self) -> None:
+        """It was asked to stop."""
+        with self._lock:
+            self._sheet.stopping = True
+        self._pump.touch(self)
+
+    def over(self, end: EvalEnd) -> None:
+        """It is over: the card goes, but not from a page that gets no report."""
+        with self._lock:
+            self._sheet.end = end
+            screen = self._screen
+            if screen is None:
+                return
+            if screen.late:
+                kept = f"{self.figures.kept_words()}."
+                finished = end == "finished"
+                self._sheet.note = say("eval_late") if finished else kept
+            self._pump.spend(self.send_news())
+        if not screen.late:
+            self._settle(screen)
+
+    # -- in the cell -------------------------------------------------------------------
+
+    def _open(self) -> None:
+        """Put the card there; where nobody looks there is none to begin with."""
+        screen = self._screen = Screen(self._shell, self._cell)
+        if not self._cell.watched:
+            screen.settled = True
+            return
+        screen.open(self._hear, live=True)
+        self._engine.loop().call_later(_LOOK_SECONDS, self._look, screen)
+
+    def _look(self, screen: Screen) -> None:
+        if screen.settled:
+            return
+        if self._sheet.end is not None and not screen.late:
+            self._settle(screen)
+            return
+        if not screen.greeted and monotonic() - screen.opened >= _UNSEEN_SECONDS:
+            screen.say(f"{self.figures.line()}. Interrupt the kernel to stop.")
+        self._engine.loop().call_later(_LOOK_SECONDS, self._look, screen)
+
+    def _settle(self, screen: Screen) -> None:
+        screen.settle()
+        self._pump.forget(self)
+
+    # -- the page, from any thread -----------------------------------------------------
+
+    def send_news(self) -> int:
+        """Send what changed to the views."""
+        with self._lock:
+            screen = self._screen
+            if screen is None or not screen.views:
+                return 0
+            self._clock()
+            frame = self._sheet.frame()
+            return 0 if frame is None else int(screen.tell(frame))
+
+    def _clock(self) -> None:
+        if self._sheet.end is None:
+            self._sheet.elapsed_ms = round(1000 * (monotonic() - self._began))
+
+    def _hear(self, content: object) -> None:
+        screen = self._screen
+        assert screen is not None
+        letter = read_letter(cast("JsonValue", content))
+        match letter:
+            case Hello(view=view):
+                with self._lock:
+                    sent = self.send_news()
+                    screen.greet(view, client_of(self._shell))
+                    self._clock()
+                    screen.answer({**self._sheet.snapshot(), "view": view})
+                    self._pump.spend(sent + 1)
+            case Bye(view=view):
+                screen.leave(view)
+            case Action():
+                self._act(screen, letter)
+            case Stay() | None:
+                return
+
+    def _act(self, screen: Screen, action: Action) -> None:
+        """Stop is all that can be asked for here."""
+        screen.answer({"t": "ack", "id": action.id})
+        works = self._sheet.end is None
+        ok = works and action.name == "stop" and action.surface == self._sheet.surface
+        if ok:
+            self._stop()
+        words = None if ok else "It does not work any more. There is nothing to stop."
+        result: Json = {"t": "result", "id": action.id, "ok": ok, "problems": []}
+        screen.answer({**result, "say": words})
+
+
+def _figures(progress: Progress, budget: float | None) -> EvalFigures:
+    rest = None if progress.rest is None else round(1000 * progress.rest)
+    return EvalFigures(
+        name=progress.name,
+        total=progress.total,
+        done=progress.done,
+        passed=progress.passed,
+        failed=progress.failed,
+        broken=progress.broken,
+        cost=progress.cost,
+        unpriced=progress.unpriced,
+        budget=budget,
+        rest_ms=rest,
+        case=progress.case,
+        missed=tuple(
+            Missed(mark=MARKS[row.status], case=row.case, why=row.why)
+            for row in progress.missed
+        ),
+    )
