@@ -81,7 +81,10 @@ class BreadConfig:
         for name, fits, wanted in _RULES:
             value: object = getattr(self, name)
             if value is not None and not fits(value):
-                raise _unusable(f"{name} is {value!r}", wanted)
+                # What stands there in place of a function may be the secrets themselves.
+                secret = name == "credentials"
+                shown = f"a {type(value).__name__}" if secret else repr(value)
+                raise _unusable(f"{name} is {shown}", wanted)
         if self.ask_timeout in (0, math.inf):
             object.__setattr__(self, "ask_timeout", None)
 

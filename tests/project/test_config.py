@@ -162,6 +162,13 @@ def test_a_field_that_makes_no_sense_is_refused(fields: dict[str, object]):
     assert next(iter(fields)) in error.why
 
 
+@pytest.mark.parametrize("given", ["made-up-key", {"oven": "made-up-key"}])
+def test_credentials_that_are_no_function_are_refused_and_not_shown(given: object):
+    error = refused(credentials=given)
+    assert error.why == f"credentials is a {type(given).__name__}."
+    assert "made-up-key" not in f"{error}{error.args}{error.context}"
+
+
 @pytest.mark.parametrize("never", [0, float("inf"), None])
 def test_a_question_waits_for_ever_when_its_time_is_off(never: float | None):
     assert BreadConfig(ask_timeout=never).ask_timeout is None
