@@ -21,6 +21,7 @@ from bread_nb.a2ui.values import (
     preview,
     sound,
     text_of,
+    unturned,
     visible,
 )
 from bread_nb.a2ui.words import Piece, phrase, say
@@ -322,7 +323,7 @@ def _answer(story: Telling) -> tuple[str, str]:
     """The answer as markdown, or as data when it is no text."""
     output = story.end.output if isinstance(story.end, RunEnd) else None
     if isinstance(output, str) and output.strip():
-        return sound(output), ""
+        return unturned(sound(output)), ""
     if isinstance(output, dict | list) and not _is_file(output):
         return "", visible(text_of(output))
     return _last_text(story), ""
@@ -335,7 +336,7 @@ def _is_file(output: JsonValue) -> bool:
 def _last_text(story: Telling) -> str:
     for turn in reversed(story.turns):
         if text := turn.text.strip():
-            return sound(text)
+            return unturned(sound(text))
     return ""
 
 

@@ -28,6 +28,7 @@ __all__ = [
     "text_diff",
     "text_of",
     "type_words",
+    "unturned",
     "value_of",
     "visible",
 ]
@@ -60,6 +61,7 @@ _UNSEEN = re.compile(
     rf"|(?<![{_PICTURE}\ufe0f])\u200d|\u200d(?![{_PICTURE}]))"
     rf"|(?P<blanks>[{_SPACES}]{{21,}})"
 )
+_TURNS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -125,6 +127,11 @@ def _lines(text: str) -> int:
 def visible(text: str) -> str:
     """`text` with what cannot be seen written as `⟦U+202E⟧` and `⟦400 spaces⟧`."""
     return _UNSEEN.sub(_escape, text.replace("\r\n", "\n"))
+
+
+def unturned(text: str) -> str:
+    """`text` with what turns the direction of the rest written as `⟦U+202E⟧`."""
+    return _TURNS.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
 
 
 def _escape(found: re.Match[str]) -> str:

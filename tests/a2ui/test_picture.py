@@ -85,7 +85,8 @@ def test_a_waiting_run_as_html_is_folded_to_one_line():
         "<details><summary><strong>publisher</strong> waits for a person: "
         '<code>publish</code> title="Rye for beginners", '
         'body="# Rye for beginners⏎line 0⏎line 1⏎line 2⏎l…". '
-        "Answer with <code>%bread pending</code></summary>\n"
+        "Answer with <code>%load_ext bread_nb</code>, then "
+        "<code>%bread pending</code></summary>\n"
         "<p>anthropic:claude-opus-4-8 · 2 turns · 1 call done · $0.0040</p>\n"
         "<p>The post is ready. I will publish it to the blog now.</p>\n"
         "<pre>publish\n"
@@ -99,14 +100,14 @@ def test_a_waiting_run_as_plain_text_and_markdown_is_the_same_unfolded():
     assert pictured.plain == (
         'publisher waits for a person: publish title="Rye for beginners", '
         'body="# Rye for beginners⏎line 0⏎line 1⏎line 2⏎l…". '
-        "Answer with %bread pending\n"
+        "Answer with %load_ext bread_nb, then %bread pending\n"
         "anthropic:claude-opus-4-8 · 2 turns · 1 call done · $0.0040\n"
         "The post is ready. I will publish it to the blog now."
     )
     assert pictured.markdown == (
         '**publisher** waits for a person: `publish` title="Rye for beginners", '
         'body="# Rye for beginners⏎line 0⏎line 1⏎line 2⏎l…". '
-        "Answer with `%bread pending`\n"
+        "Answer with `%load_ext bread_nb`, then `%bread pending`\n"
         "\n"
         "anthropic:claude-opus-4-8 · 2 turns · 1 call done · $0.0040\n"
         "\n"
@@ -190,7 +191,8 @@ def test_an_interrupted_run_names_the_call_nobody_knows_about():
     assert head_and_note(interrupted()) == [
         "baker was interrupted · openai:gpt-5 · 3 turns · "
         "4 calls, 1 of unknown outcome · $0.1100",
-        "The kernel ended during order kg=40. Answer with %bread pending",
+        "The kernel ended during order kg=40. "
+        "Answer with %load_ext bread_nb, then %bread pending",
     ]
 
 
@@ -436,7 +438,7 @@ def test_a_waiting_run_still_tells_its_decisions_and_failures():
     pictured = picture(told.crumbs)
     assert pictured.plain.split("\n") == [
         "publisher waits for a person: publish a=1 and 1 more. "
-        "Answer with %bread pending",
+        "Answer with %load_ext bread_nb, then %bread pending",
         "1 turn · 1 call done, 1 failed",
         "  check: failed: No net.",
     ]

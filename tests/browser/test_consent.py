@@ -115,6 +115,6 @@ def test_a_page_reloaded_after_a_restart_offers_no_dead_form(
     notebook.reload()
     expect(cell.outputs.first).to_have_text("Error displaying widget: model not found")
     cell.wait_for_text("publisher waits for a person")
-    cell.wait_for_text("Answer with %bread pending")
+    cell.wait_for_text("Answer with %load_ext bread_nb, then %bread pending")
     expect(cell.card.node).to_have_count(0)
     notebook.told.errors.clear()  # JupyterLab says on the console too what it misses

@@ -41,7 +41,7 @@ def test_a_cell_with_an_open_form_ends_well(page: Kernel, project: Path):
     assert cell.status == "ok"
     assert cell.plain == [
         'publisher waits for a person: publish title="Rye". '
-        "Answer with %bread pending\n"
+        "Answer with %load_ext bread_nb, then %bread pending\n"
         "scripted · 1 turn · 0 calls done · 10 tokens\nI will publish it."
     ]
     assert view.head()["button"] == "end"

@@ -72,6 +72,11 @@ export class Channel {
     this.#deaf = wire.hear((message) => this.#heard(message));
   }
 
+  /** Whether the kernel has closed this channel, so that nobody answers any more. */
+  get closed(): boolean {
+    return this.#closing;
+  }
+
   /** Ask for a snapshot or for the frames that are missing. */
   hello(): void {
     this.#asking?.();

@@ -18,6 +18,8 @@ export interface ButtonOptions {
   /** Since when it stands where it stands; it is inert for a while after that. */
   since?: () => number;
   label?: string;
+  /** It was pressed while it was inert; somebody should be told. */
+  early?: () => void;
 }
 
 export class PressButton implements KeyPress {
@@ -25,6 +27,7 @@ export class PressButton implements KeyPress {
   readonly #host: Host;
   readonly #pressed: () => void;
   readonly #since: () => number;
+  readonly #early: () => void;
   #key: string | null = null;
   #pointer = false;
   #keyed = Number.NEGATIVE_INFINITY;
@@ -34,11 +37,13 @@ export class PressButton implements KeyPress {
     this.#host = host;
     this.#pressed = pressed;
     this.#since = more.since ?? (() => Number.NEGATIVE_INFINITY);
+    this.#early = more.early ?? (() => undefined);
     const look = `b-btn${more.go ? " b-go" : ""}${more.link ? " b-link" : ""}`;
     this.node = el("button", { type: "button", class: look }, text);
     if (more.label) this.node.setAttribute("aria-label", more.label);
     this.node.addEventListener("pointerdown", (event) => {
       this.#pointer = this.#takes(event);
+      if (!this.#pointer) this.#tell(event);
     });
     this.node.addEventListener("pointercancel", () => (this.#pointer = false));
     this.node.addEventListener("click", (event) => this.#click(event));
@@ -65,6 +70,7 @@ export class PressButton implements KeyPress {
     event.preventDefault();
     if (event.repeat) return;
     this.#key = this.#takes(event) ? event.key : null;
+    if (this.#key === null) this.#tell(event);
   }
 
   up(event: KeyboardEvent): void {
@@ -87,6 +93,11 @@ export class PressButton implements KeyPress {
 
   #justKeyed(): boolean {
     return this.#host.page.now() - this.#keyed < 100;
+  }
+
+  /** A press that came too early leaves a sign. */
+  #tell(event: Event): void {
+    if (!this.isOff && this.#host.page.trusted(event)) this.#early();
   }
 
   #takes(event: Event): boolean {

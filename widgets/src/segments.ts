@@ -6,6 +6,8 @@ import { say } from "./words.ts";
 
 const HIDDEN = /[^\P{C}\n\t]|[\u2028\u2029\u115f\u1160\u3164\uffa0\u2800]/gu;
 
+const TURNS = /[\u202a-\u202e\u2066-\u2069]/g;
+
 export interface Cut {
   segments: Segment[];
   /** Whether this is all of it. */
@@ -88,18 +90,27 @@ function bracketed(segment: Exclude<Segment, string>): string {
   return "esc" in segment ? `⟦${segment.esc}⟧` : shownAs(segment);
 }
 
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  return `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
 /** A text of the page itself in segments, what cannot be seen boxed. */
 export function segmented(text: string): Segment[] {
   const segments: Segment[] = [];
   let from = 0;
   for (const match of text.matchAll(HIDDEN)) {
     if (match.index > from) segments.push(text.slice(from, match.index));
-    const code = match[0].codePointAt(0) ?? 0;
-    segments.push({ esc: `U+${code.toString(16).toUpperCase().padStart(4, "0")}` });
+    segments.push({ esc: escaped(match[0]) });
     from = match.index + match[0].length;
   }
   if (from < text.length) segments.push(text.slice(from));
   return segments;
+}
+
+/** `text` with what turns the direction of the rest written out, as Python writes it. */
+export function unturned(text: string): string {
+  return text.replace(TURNS, (found) => bracketed({ esc: escaped(found) }));
 }
 
 /** How many characters of a text cannot be seen. */

@@ -144,7 +144,8 @@ export class View {
       asof: (n) => this.#asof(n),
       again: () => {
         this.card.asking();
-        this.#channel.hello();
+        if (this.#channel.closed) this.card.unanswered();
+        else this.#channel.hello();
       },
       leave: () => this.#around.leave(),
       blocks: () => this.#tree?.blocks() ?? [],
@@ -152,6 +153,7 @@ export class View {
   }
 
   #alive(alive: boolean): void {
+    if (!alive && !this.card.isAlive) this.card.unanswered();
     if (alive === this.card.isAlive) return;
     this.#keepFocus(() => this.card.alive(alive));
     this.#repaint();

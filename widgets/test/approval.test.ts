@@ -7,6 +7,7 @@ import {
   click,
   keyDown,
   keyUp,
+  open,
   pointer,
   press,
   shown,
@@ -220,6 +221,14 @@ test("buttons are inert for 600 ms after the form appears", () => {
   rig.page.pass(1);
   press(rig.button("Approve"));
   assert.equal(answers(rig).length, 1);
+});
+
+test("a press that comes too early leaves a sign, which goes away", () => {
+  const rig = open(scene({ head: WAITING, turns: [[["Approval", form()]]] }));
+  press(rig.button("Approve"));
+  assert.match(rig.words(), /It has only just appeared, so that was no press\./);
+  rig.page.pass(5000);
+  assert.doesNotMatch(rig.words(), /It has only just appeared/);
 });
 
 test("buttons are inert for 600 ms after the form moved", () => {

@@ -68,7 +68,7 @@ test("a card that waits says that the notebook may be closed", () => {
   const rig = open(SCENES["waiting"]);
   assert.match(
     shown(rig.one(".b-detail")),
-    /You can close this notebook\. %bread pending shows it/,
+    /You can close this notebook\. %load_ext bread_nb, then %bread pending shows it/,
   );
   const dead = open(SCENES["waiting"]);
   dead.view.gone();
@@ -95,6 +95,26 @@ test("without a kernel everything is off but copying, folds and Try again", () =
   rig.kernel.snapshot(SCENES["several"] ?? []);
   rig.page.paint();
   assert.equal(rig.button("Approve these 3").getAttribute("aria-disabled"), null);
+});
+
+test("a run that has ended misses no kernel, and there is nothing to answer", () => {
+  const rig = open(SCENES["finished"]);
+  rig.view.gone();
+  rig.page.paint();
+  assert.doesNotMatch(rig.words(), /No kernel behind|to answer|what waits/);
+  assert.match(rig.words(), /The run has ended and is kept/);
+  assert.equal(rig.card.dataset["role"], "ok");
+  assert.equal(shown(rig.one(".b-word")), "Finished");
+  assert.equal(rig.one("[role=alert]").textContent, "");
+});
+
+test("the end of a run that nobody saw working is announced with its counts", () => {
+  const rig = open();
+  rig.kernel.snapshot(SCENES["finished"] ?? []);
+  rig.page.paint();
+  const said = rig.one("[role=status].b-sr").textContent ?? "";
+  assert.match(said, /^Finished, /);
+  assert.doesNotMatch(said, / 0 words/);
 });
 
 test("End run asks once, inline", () => {

@@ -27,7 +27,7 @@ test("a hello without an answer for two seconds shows a card without a kernel", 
   assert.match(rig.words(), /No kernel behind this card/);
   assert.match(
     rig.words(),
-    /Run %bread pending in a new cell to answer, or press Try again\./,
+    /In a new cell, %load_ext bread_nb, then %bread pending shows what waits\./,
   );
   assert.match(rig.one("[role=alert]").textContent ?? "", /No kernel/);
 });
@@ -59,6 +59,29 @@ test("Try again asks again, and any answer brings the card back", () => {
   rig.page.paint();
   assert.doesNotMatch(rig.words(), /No kernel/);
   assert.match(rig.words(), /Rye/);
+});
+
+test("Try again that nobody answers says so, and can be pressed again", () => {
+  const rig = open();
+  rig.page.pass(2000);
+  press(rig.button("Try again"));
+  assert.match(rig.words(), /Asking the kernel/);
+  rig.page.pass(2000);
+  assert.doesNotMatch(rig.words(), /Asking the kernel/);
+  assert.match(rig.words(), /No kernel has answered: .*%load_ext bread_nb/);
+  const before = rig.kernel.hellos().length;
+  press(rig.button("Try again"));
+  assert.equal(rig.kernel.hellos().length, before + 1);
+});
+
+test("Try again on a card that the kernel has closed is answered at once", () => {
+  const rig = open(WORKING);
+  rig.kernel.tell({ t: "close" });
+  rig.view.gone();
+  rig.page.paint();
+  press(rig.button("Try again"));
+  assert.match(rig.words(), /No kernel has answered/);
+  assert.ok(rig.button("Try again"));
 });
 
 test("frames are applied in order and their texts appended", () => {

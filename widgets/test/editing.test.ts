@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonRecord } from "../src/json.ts";
 import { answers, asked, isOff, reason } from "./asking.ts";
-import { arg, form } from "./builders.ts";
+import { arg, field, form } from "./builders.ts";
 import { type Rig, press, shown, type } from "./rig.ts";
 import { EDITABLE, PUBLISH } from "./scenes.ts";
 
@@ -43,6 +43,23 @@ test("an edit shows its difference, and only then approves with changes", () => 
       },
     },
   ]);
+});
+
+test("a value that cannot be read is not called unchanged", () => {
+  const rig = editing();
+  type(control(rig, "retries"), "abc");
+  assert.doesNotMatch(rig.words(), /Nothing is changed yet\./);
+  assert.match(rig.words(), /1 value needs mending: retries/);
+});
+
+test("a long line is edited in an area that shows all of it", () => {
+  const body = "Rye ".repeat(33).trim();
+  const fields = [field("body", "text", { value: body, hint: "text" })];
+  const rig = editing(form({ args: [arg("body", body)], fields }));
+  const area = control(rig, "body") as HTMLTextAreaElement;
+  assert.equal(area.tagName, "TEXTAREA");
+  assert.ok(area.rows >= 3);
+  assert.equal(area.value, body);
 });
 
 test("an edit that changes nothing approves as it was asked", () => {

@@ -138,6 +138,12 @@ const HOSTILE = [
   "<javascript:alert(1)>",
 ];
 
+test("what turns the direction of a text is written out, and copied as it is", () => {
+  const rig = open(scene({ turns: [[text("invoice\u202ecod.exe `a\u2066b`")]] }));
+  const drawn = rig.one(".b-text").textContent ?? "";
+  assert.equal(drawn, "invoice⟦U+202E⟧cod.exe a⟦U+2066⟧b");
+});
+
 test("hostile text stays text", () => {
   const rig = open(scene({ turns: [HOSTILE.map((words) => text(words))] }));
   const allowed = new Set(["DIV", "P", "SPAN", "CODE", "EM", "STRONG", "PRE"]);

@@ -54,7 +54,7 @@ test("code and bold in a sentence are set apart, and nothing else is", () => {
     sayCode("dead.text")
       .map((node) => node.textContent)
       .join(""),
-    "Run %bread pending in a new cell to answer, or press Try again.",
+    "In a new cell, %load_ext bread_nb, then %bread pending shows what waits. Or press Try again.",
   );
 });
 

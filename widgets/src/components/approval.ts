@@ -8,7 +8,7 @@ import type { PressButton } from "../press.ts";
 import { say } from "../words.ts";
 import { ConsentArgs } from "./args.ts";
 import { diffView } from "./diff.ts";
-import { EditPanel } from "./edit.ts";
+import { EditPanel, mend } from "./edit.ts";
 import { Fold } from "./fold.ts";
 import { RememberChoice } from "./remember.ts";
 import { FormBlock, type OpenForm } from "./form.ts";
@@ -155,9 +155,8 @@ export class OpenApproval implements OpenForm {
     }
     const { wrong, changed } = edited;
     this.shell.label(go, say(changed.length > 0 ? "approve.changes" : "approve"));
-    const keys = wrong.join(", ");
-    const mend = wrong.length > 0 ? say("edit.mend", { n: wrong.length, keys }) : null;
-    this.shell.refuse(go, mend ?? this.#args.missing, say("need.ready"));
+    const words = wrong.length > 0 ? mend(wrong) : null;
+    this.shell.refuse(go, words ?? this.#args.missing, say("need.ready"));
   }
 }
 

@@ -40,6 +40,8 @@ export class Card implements Block {
   readonly #note = el("div", { class: "b-note", hidden: true });
   readonly #dead: HTMLElement;
   readonly #deadText = el("span", null, ...sayCode("dead.text"));
+  /** The run has ended, and its kernel after it. */
+  readonly #left: HTMLElement;
   readonly #again: PressButton;
   /** What a note may offer, by the name its button has. */
   readonly #offers: Record<string, PressButton[]>;
@@ -61,6 +63,7 @@ export class Card implements Block {
   #crumb: number | null = null;
   #newest = 0;
   #faulted = "";
+  #finished = false;
   /** Whether the inbox stands in it and no run. */
   #bare = false;
   #evaluates = false;
@@ -82,6 +85,8 @@ export class Card implements Block {
       ],
     };
     this.#dead = this.#deadNote();
+    const quiet = { class: "b-note", "data-role": "still", hidden: true };
+    this.#left = el("div", quiet, ...sayCode("dead.ended"));
     const stale = sayCode("stale");
     this.#stale = el(
       "div",
@@ -97,6 +102,7 @@ export class Card implements Block {
       "b-strips",
       this.#stale,
       this.#dead,
+      this.#left,
       this.#asof,
       this.#note,
     );
@@ -128,8 +134,7 @@ export class Card implements Block {
   place(children: readonly Placed[]): void {
     this.#bare = children.some(({ block }) => block instanceof Inbox);
     this.#evaluates = children.some(({ block }) => block instanceof Evaluation);
-    const dead = sayCode(this.#evaluates ? "eval.dead" : "dead.text");
-    this.#deadText.replaceChildren(...dead);
+    this.#deadText.replaceChildren(...this.#deadWords());
     this.#body.place(children);
     this.#draw();
   }
@@ -151,6 +156,7 @@ export class Card implements Block {
   after(): void {
     this.#body.refresh(this.#actions.blocks());
     this.#drawFoot();
+    this.#announceEnd();
     this.#body.scroll.settle();
   }
 
@@ -161,9 +167,10 @@ export class Card implements Block {
   /** Whether a kernel stands behind the card. */
   alive(alive: boolean): void {
     this.#isDead = !alive;
-    this.#header.dead = !alive;
     this.#offering(alive);
-    this.#announcer.alarm(alive ? "" : `${say("dead.word")}. ${say("dead.title")}`);
+    if (alive) this.#deadText.replaceChildren(...this.#deadWords());
+    const alarm = this.#lost ? `${say("dead.word")}. ${say("dead.title")}` : "";
+    this.#announcer.alarm(alarm);
     this.#draw();
     for (const { block } of this.#actions.blocks()) block.enable?.(alive);
   }
@@ -178,6 +185,14 @@ export class Card implements Block {
   /** The kernel is being asked again. */
   asking(): void {
     this.#again.text = say("dead.trying");
+  }
+
+  /** It was asked, and nobody answered. */
+  unanswered(): void {
+    this.#again.text = say("dead.again");
+    if (this.#evaluates) return;
+    this.#deadText.replaceChildren(...sayCode("dead.none"));
+    this.#announcer.say(say("dead.word"));
   }
 
   stale(): void {
@@ -242,18 +257,33 @@ export class Card implements Block {
     return el("div", attributes, title, " ", this.#deadText, " ", this.#again.node);
   }
 
+  #deadWords(): Node[] {
+    return sayCode(this.#evaluates ? "eval.dead" : "dead.text");
+  }
+
+  /** Whether a kernel is missed: by a run that has ended it is not. */
+  get #lost(): boolean {
+    return this.#isDead && !this.#ended;
+  }
+
   #announce(head: Head): void {
     const before = this.#head;
     if (before?.state === head.state && before.word === head.word) return;
     if (head.state === "failed") this.#announcer.alarm(head.word);
-    else if (head.state === "finished") {
-      const { calls, words } = this.#body.counts(this.#actions.blocks());
-      const places = {
-        calls: say("say.calls", { n: calls }),
-        words: say("say.words", { n: words }),
-      };
-      this.#announcer.say(say("say.finished", places));
-    } else this.#announcer.say(head.word);
+    else if (head.state === "finished") this.#finished = true;
+    else this.#announcer.say(head.word);
+  }
+
+  /** Once everything is drawn, how much there was is known. */
+  #announceEnd(): void {
+    if (!this.#finished) return;
+    this.#finished = false;
+    const { calls, words } = this.#body.counts(this.#actions.blocks());
+    const places = {
+      calls: say("say.calls", { n: calls }),
+      words: say("say.words", { n: words }),
+    };
+    this.#announcer.say(say("say.finished", places));
   }
 
   #showNote(read: Read): void {
@@ -287,7 +317,8 @@ export class Card implements Block {
 
   #draw(): void {
     const head = this.#head ?? readHead(undefined);
-    const dead = this.#isDead;
+    const dead = this.#lost;
+    this.#header.dead = dead;
     this.node.hidden = this.#head === null && !dead && this.#body.empty;
     const bare = this.#bare;
     this.node.dataset["role"] = dead ? "bad" : bare ? "wait" : head.role;
@@ -299,10 +330,11 @@ export class Card implements Block {
     const region = this.#evaluates ? "eval.region" : "region";
     const named = say(agent === "" ? "region.nameless" : region, { agent });
     set(this.node, "aria-label", bare ? say("inbox.region") : named);
-    this.#trail.enable(!dead);
+    this.#trail.enable(!this.#isDead);
     this.#dead.hidden = !dead;
+    this.#left.hidden = !this.#isDead || dead;
     this.#again.text = say("dead.again");
-    this.#back.off(dead);
+    this.#back.off(this.#isDead);
     this.#showMoment();
     const bar = this.#isBar;
     const { scroll } = this.#body;

@@ -168,12 +168,19 @@ export class EditPanel {
   }
 
   #show(): void {
-    const { args, changed } = this.read();
+    const { args, changed, wrong } = this.read();
     const n = changed.length;
-    const title = say(n > 0 ? "edit.changed" : "edit.none", { n });
+    const none = wrong.length === 0 ? [say("edit.none")] : [];
+    const told = n > 0 ? [say("edit.changed", { n })] : none;
+    if (wrong.length > 0) told.push(mend(wrong));
     const lines = n > 0 ? [diffView(diffArguments(this.#first, args))] : [];
-    setKids(this.#diff, [el("div", "b-cap", title), ...lines]);
+    setKids(this.#diff, [...told.map((words) => el("div", "b-cap", words)), ...lines]);
   }
+}
+
+/** Which values cannot be read as they stand. */
+export function mend(wrong: readonly string[]): string {
+  return say("edit.mend", { n: wrong.length, keys: wrong.join(", ") });
 }
 
 /** The fields of an object without their own values: the object's value holds them. */

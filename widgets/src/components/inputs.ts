@@ -7,6 +7,9 @@ import { type Json, same } from "../json.ts";
 import { drawn, hiddenIn, segmented } from "../segments.ts";
 import { say } from "../words.ts";
 
+/** More characters than a field of one line shows well. */
+const LONG_LINE = 60;
+
 /** A value, nothing (`value` undefined), or what is wrong. */
 export type Reading = { value: Json | undefined } | { problem: string };
 
@@ -112,7 +115,8 @@ function typed(field: Field, value: Json | undefined): string {
 
 function control(field: Field, text: string): HTMLInputElement | HTMLTextAreaElement {
   const { kind } = field;
-  const area = kind === "area" || kind === "json" || /[\r\n]/.test(text);
+  const long = kind === "text" && text.length > LONG_LINE;
+  const area = kind === "area" || kind === "json" || long || /[\r\n]/.test(text);
   const common = { class: "b-input", dir: "auto", spellcheck: "false" };
   if (!area) {
     const numeric = kind === "number" || kind === "integer";
@@ -122,7 +126,9 @@ function control(field: Field, text: string): HTMLInputElement | HTMLTextAreaEle
     input.value = text;
     return input;
   }
-  const rows = Math.min(12, Math.max(3, text.split("\n").length + 1));
+  const lines = text.split("\n").map((line) => Math.ceil(line.length / LONG_LINE) || 1);
+  const all = lines.reduce((sum, n) => sum + n, 0);
+  const rows = Math.min(12, Math.max(3, all + 1));
   const input = el("textarea", {
     ...common,
     rows,

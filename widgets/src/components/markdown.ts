@@ -11,6 +11,7 @@ import { el, setKids } from "../dom.ts";
 import { Reader } from "../json.ts";
 import { closedOf, lex } from "../lexed.ts";
 import { PressButton } from "../press.ts";
+import { unturned } from "../segments.ts";
 import { blockNode } from "../tokens.ts";
 import { say } from "../words.ts";
 
@@ -69,7 +70,7 @@ export class Markdown implements Block {
 
   #draw(): void {
     this.paints += 1;
-    const text = this.#text;
+    const text = unturned(this.#text);
     this.node.classList.toggle("b-long", text.length > SKIM);
     this.node.classList.toggle("b-caret", !this.#done && text !== "");
     if (text.length <= Math.max(this.#limit, this.#shown + END)) {

@@ -4,6 +4,7 @@ import type { Block, Host, Read } from "../block.ts";
 import { el, setText } from "../dom.ts";
 import { age, wordCount } from "../format.ts";
 import { Reader } from "../json.ts";
+import { unturned } from "../segments.ts";
 import { say } from "../words.ts";
 import { Fold } from "./fold.ts";
 
@@ -32,7 +33,7 @@ export class Reasoning implements Block {
 
   update(read: Read): void {
     const entry = new Reader(read("value"), "Reasoning");
-    this.#words = entry.text("text", "");
+    this.#words = unturned(entry.text("text", ""));
     const done = entry.flag("done");
     const so = done ? entry.numberOrNull("ms") : this.#host.page.now() - this.#began;
     const n = (done ? entry.numberOrNull("words") : null) ?? wordCount(this.#words);

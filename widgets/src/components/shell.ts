@@ -12,6 +12,8 @@ import type { JsonRecord } from "../json.ts";
 import { type ButtonOptions, PressButton } from "../press.ts";
 import { say, withCode } from "../words.ts";
 
+const SIGN_FOR = 4000;
+
 export class FormShell {
   /** The frame, with room above and below it for what belongs to several forms. */
   readonly node: HTMLElement;
@@ -77,7 +79,8 @@ export class FormShell {
       pressed();
     };
     const since = () => this.#since;
-    const button = new PressButton(this.#host, text, act, { since, ...more });
+    const early = () => this.#tooEarly();
+    const button = new PressButton(this.#host, text, act, { since, early, ...more });
     this.#buttons.push(button);
     this.#words.set(button, text);
     return button;
@@ -107,6 +110,17 @@ export class FormShell {
   moved(): void {
     this.#since = this.#host.page.now();
     this.#seen = null;
+  }
+
+  /** Beside the buttons, so that nothing moves. */
+  #tooEarly(): void {
+    const words = say("press.early");
+    setText(this.#reason, words);
+    this.#host.announce(words);
+    this.#host.page.later(SIGN_FOR, () => {
+      if (this.#reason.textContent === words) setText(this.#reason, "");
+      this.changed();
+    });
   }
 
   say(words: string | null, role: "bad" | "still" = "still"): void {
