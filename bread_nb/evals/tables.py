@@ -1,13 +1,15 @@
 """Reports as text, markdown and HTML: the same for the same rows, without times or ids.
 
-The HTML uses only what notebooks show of files nobody has trusted yet.
+The HTML is drawn in `pages`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING
+
+from bread_nb.evals.pages import comparison_page, suite_page
+from bread_nb.evals.signs import MARKS, MOST_ROWS, one_line, percent
 
 if TYPE_CHECKING:
     from bread_nb.evals.comparison import Comparison
@@ -15,11 +17,7 @@ if TYPE_CHECKING:
     from bread_nb.evals.report import Report, SuiteReport
     from bread_nb.evals.scoresheet import EvalRow
 
-__all__ = ["MARKS", "bundle", "compared", "headline", "progress_line"]
-
-_MOST_ROWS = 200
-_WIDTH = 160
-MARKS = {"passed": "✓", "failed": "✗", "error": "!", "broken": "?"}
+__all__ = ["bundle", "compared", "headline", "progress_line"]
 
 
 def bundle(report: Report) -> dict[str, str]:
@@ -31,7 +29,7 @@ def bundle(report: Report) -> dict[str, str]:
         head, table = headline(suite), _table(suite)
         plain += [head, *_aligned(table), ""]
         markdown += [f"**{_md(head)}**", "", *_md_table(table), ""]
-        html += [f"<p><strong>{escape(head)}</strong></p>", *_html_table(table)]
+        html += suite_page(head, suite)
     return _kept(plain, markdown, html)
 
 
@@ -40,14 +38,14 @@ def compared(comparison: Comparison) -> dict[str, str]:
     table = [["case", "before", "now"]]
     for name, (was, now) in comparison.cases.items():
         if was != now:
-            table.append([name, _share(was), _share(now)])
+            table.append([name, percent(was), percent(now)])
     head = comparison.note
     rates = [["passed", str(comparison.before), str(comparison.now)]]
-    rows = [*table[:1], *rates, *table[1 : _MOST_ROWS + 1]]
+    rows = [*table[:1], *rates, *table[1 : MOST_ROWS + 1]]
     return _kept(
         [head, *_aligned(rows), ""],
         [f"**{_md(head)}**", "", *_md_table(rows), ""],
-        [f"<p><strong>{escape(head)}</strong></p>", *_html_table(rows)],
+        [*comparison_page(comparison)],
     )
 
 
@@ -98,30 +96,21 @@ def _clock(seconds: float) -> str:
 def _table(suite: SuiteReport) -> list[list[str]]:
     """Failures first when there are too many rows to show them all."""
     rows: Sequence[EvalRow] = suite.rows
-    left = len(rows) - _MOST_ROWS
+    left = len(rows) - MOST_ROWS
     if left > 0:
         ordered = sorted(range(len(rows)), key=lambda i: (rows[i].passed, i))
-        rows = [rows[i] for i in sorted(ordered[:_MOST_ROWS])]
+        rows = [rows[i] for i in sorted(ordered[:MOST_ROWS])]
     several = any(row.repeat > 1 for row in rows)
     table = [["", "case", "score", "answer", "why"]]
     for row in rows:
         name = f"{row.case} #{row.repeat}" if several else row.case
         mark = MARKS[row.status]
         table.append(
-            [mark, name, f"{row.score:.2f}", _line(row.answer), _line(row.why)]
+            [mark, name, f"{row.score:.2f}", one_line(row.answer), one_line(row.why)]
         )
     if left > 0:
         table.append(["", f"{left} more", "", "", ""])
     return table
-
-
-def _share(share: float | None) -> str:
-    return "–" if share is None else f"{share:.0%}"
-
-
-def _line(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…"
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> Iterable[str]:
@@ -143,16 +132,6 @@ def _md(text: str) -> str:
     for sign in "\\`*_[]<>|":
         text = text.replace(sign, f"\\{sign}")
     return text
-
-
-def _html_table(table: Sequence[Sequence[str]]) -> Iterable[str]:
-    head, *rows = table
-    yield "<table>"
-    yield f"<thead><tr>{''.join(f'<th>{escape(c)}</th>' for c in head)}</tr></thead>"
-    yield "<tbody>"
-    for row in rows:
-        yield f"<tr>{''.join(f'<td>{escape(c)}</td>' for c in row)}</tr>"
-    yield "</tbody></table>"
 
 
 def _kept(

@@ -18,7 +18,7 @@ from bread_nb.a2ui.eval_sheet import EvalEnd, EvalFigures, EvalSheet, Missed
 from bread_nb.a2ui.words import say
 from bread_nb.base.ids import monotonic, new_id
 from bread_nb.evals.evaluate import Progress
-from bread_nb.evals.tables import MARKS
+from bread_nb.evals.signs import MARKS
 from bread_nb.notebook.bridge import Engine
 from bread_nb.notebook.cells import Cell, client_of
 from bread_nb.notebook.letters import Action, Bye, Hello, Stay, read_letter

@@ -14,7 +14,9 @@ from bread_nb.evals.junit import write_junit
 from bread_nb.evals.odds import interval, mcnemar, pass_at
 from bread_nb.evals.report import Report
 
-ALLOWED = {"p", "strong", "table", "thead", "tbody", "tr", "th", "td"}
+TABLE = {"table", "thead", "tbody", "tr", "th", "td"}
+ALLOWED = {"p", "strong", "pre", "details", "summary", *TABLE}
+LONG = "A long answer. " * 400
 
 
 def suite(**answers: object) -> Suite:
@@ -61,9 +63,59 @@ async def test_the_html_uses_only_what_untrusted_notebooks_show(evaluated: Evalu
             tags.add(tag)
             assert not attrs
 
+    many = {f"q{i}": "right" if i % 10 else LONG for i in range(40)}
     report = await evaluated(suite(**MIXED))
     Reader().feed(report._repr_mimebundle_()["text/html"])
+    large = await evaluated(suite(**many))
+    Reader().feed(large._repr_mimebundle_()["text/html"])
+    Reader().feed(large.compare(report)._repr_mimebundle_()["text/html"])
     assert tags <= ALLOWED
+
+
+async def test_what_did_not_pass_is_told_by_sign_word_and_weight(evaluated: Evaluate):
+    report = await evaluated(suite(**MIXED))
+    lines = report._repr_mimebundle_()["text/html"].splitlines()
+    assert lines[0].startswith("<p><strong>bakery: 1 of 3 passed</strong> (33%, ")
+    assert "<tr><td>✓</td><td>rye</td><td>1.00</td>" in lines[4]
+    assert (
+        "<td><strong>✗ failed</strong></td><td><strong>oats</strong></td>" in lines[5]
+    )
+    assert "<td><strong>! error</strong></td>" in lines[6]
+
+
+async def test_long_answers_and_many_passes_are_folded(evaluated: Evaluate):
+    many = {f"q{i}": "right" if i % 10 else LONG for i in range(400)}
+    html = (await evaluated(suite(**many)))._repr_mimebundle_()["text/html"]
+    missed, passed = html.split("<details><summary>360 passed</summary>")
+    assert missed.count("✗ failed") == 40
+    assert "✗" not in passed
+    assert passed.count("<tr><td>✓</td>") == 160
+    assert "<p>200 more passed</p>" in passed
+    folds = missed.count("<details><summary>A long answer. A long")
+    assert 10 < folds < 40
+    assert len(html) < 120_000
+
+
+async def test_what_cannot_be_seen_in_an_answer_is_shown(evaluated: Evaluate):
+    report = await evaluated(suite(rye="rye\u202emd.exe"))
+    for form in report._repr_mimebundle_().values():
+        assert "\u202e" not in form
+    assert "rye⟦U+202E⟧md.exe" in report._repr_mimebundle_()["text/html"]
+
+
+async def test_a_comparison_says_first_what_was_lost(evaluated: Evaluate):
+    before = await evaluated(suite(a="right", b="wrong", c="right", d="wrong"))
+    now = await evaluated(suite(a="right", b="right", c="wrong", e="wrong"))
+    html = now.compare(before)._repr_mimebundle_()["text/html"].splitlines()
+    rows = [line for line in html if line.startswith("<tr><td>")]
+    assert rows == [
+        "<tr><td></td><td>passed</td><td>2 of 4</td><td>2 of 4</td></tr>",
+        "<tr><td><strong>▼ lost</strong></td><td><strong>c</strong></td>"
+        "<td>100%</td><td>0%</td></tr>",
+        "<tr><td>▲ gained</td><td>b</td><td>0%</td><td>100%</td></tr>",
+        "<tr><td>− gone</td><td>d</td><td>0%</td><td>–</td></tr>",
+        "<tr><td>+ new</td><td>e</td><td>–</td><td>0%</td></tr>",
+    ]
 
 
 async def test_a_thousand_rows_show_the_failures_and_say_what_is_left_out(
