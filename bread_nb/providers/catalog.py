@@ -21,6 +21,7 @@ from bread_nb.base.redact import Redactor
 from bread_nb.base.wire import canonical
 from bread_nb.errors import BreadError, closest
 from bread_nb.providers.deck import Deck
+from bread_nb.providers.keys import secrets_of
 from bread_nb.providers.model import (
     ChatModel,
     Delta,
@@ -315,6 +316,7 @@ class Catalog:
         )
         if key not in self._models:
             providers_here = (own, self._providers)
+            self._redactor.learn(*secrets_of(described))
             self._models[key] = Named(described, *providers_here, shared=self._shared)
         return self._models[key]
 

@@ -9,9 +9,10 @@ from urllib.parse import urlsplit
 from bread_nb.errors import BreadError
 from bread_nb.providers import weights
 from bread_nb.providers.faults import unsendable, variable
+from bread_nb.providers.model import Model
 from bread_nb.providers.sdk import client_secrets, speaks_for_openai
 
-__all__ = ["WHOLE", "Access", "access", "local_way", "wrong_with"]
+__all__ = ["WHOLE", "Access", "access", "local_way", "secrets_of", "wrong_with"]
 
 
 WHOLE = "http://localhost:8000/v1"
@@ -83,6 +84,16 @@ def wrong_with(url: str) -> str:
     if not url.lower().startswith(("http://", "https://")):
         return "does not begin with http:// or https://"
     return "" if named else "names no host, or a port that is none"
+
+
+def secrets_of(described: Model) -> list[str]:
+    """The secrets that a model was described with, for whoever masks them."""
+    client = described.client
+    found = list(client_secrets(client)) if client is not None else []
+    url = described.base_url or ""
+    if not wrong_with(url):
+        found.append(urlsplit(url).password or "")
+    return list(filter(None, [described.api_key, *found]))
 
 
 def _missing(provider: str, agent: str) -> BreadError:

@@ -2,12 +2,15 @@
 
 import pytest
 from fixtures.journey import call, calls, finished, results
+from fixtures.model_server import ModelServer
+from fixtures.ovens import OVENS
 from journeys.conftest import MakeBread
 
-from bread_nb import Agent, Scripted, tool
+from bread_nb import Agent, Fallback, Model, Scripted, tool
 from bread_nb.crumbs import to_wire
 from bread_nb.stores.records import Call, message_log
 
+PASSWORD = "made-up-pa55word-of-the-baker"
 KEY = "CANARY-7f3a9b2c4d5e6f708192a3b4c5d6e7f8"
 
 
@@ -58,3 +61,21 @@ async def test_what_only_looks_like_a_key_is_masked_where_it_is_shown_and_kept_e
     assert [row.result for row in rows] == [made, "••••"]
     log = await bread.store.read(message_log(outcome.session_id))
     assert KEY[:8] not in str(log)
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "in a fallback"])
+async def test_a_key_that_a_model_was_described_with_is_masked_when_it_is_repeated(
+    make_bread: MakeBread, inside: bool
+):
+    said = OVENS[0].reply(f"The key is {KEY}, the password {PASSWORD}.")
+    async with ModelServer(said) as server:
+        url = server.url.replace("http://", f"http://baker:{PASSWORD}@")
+        model = Model("openai:oven-1", base_url=url, api_key=KEY)
+        agent = Agent(model=Fallback([model]) if inside else model)
+        bread = make_bread({"baker": agent})
+        run = bread.run("baker", "go")
+        await finished(bread, run)
+    shown = str([to_wire(crumb) for crumb in run.crumbs])
+    assert "The key is ••••, the password ••••." in shown
+    assert KEY[:8] not in shown
+    assert PASSWORD[:8] not in shown
