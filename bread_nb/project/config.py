@@ -81,7 +81,7 @@ class BreadConfig:
         for name, fits, wanted in _RULES:
             value: object = getattr(self, name)
             if value is not None and not fits(value):
-                # What stands there in place of a function may be the secrets themselves.
+                # In place of a function the secrets themselves may stand there.
                 secret = name == "credentials"
                 shown = f"a {type(value).__name__}" if secret else repr(value)
                 raise _unusable(f"{name} is {shown}", wanted)
