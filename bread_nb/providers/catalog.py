@@ -21,7 +21,6 @@ from bread_nb.base.redact import Redactor
 from bread_nb.base.wire import canonical
 from bread_nb.errors import BreadError, closest
 from bread_nb.providers.deck import Deck
-from bread_nb.providers.keys import secrets_of
 from bread_nb.providers.model import (
     ChatModel,
     Delta,
@@ -32,7 +31,7 @@ from bread_nb.providers.model import (
 )
 from bread_nb.providers.pace import merged
 from bread_nb.providers.rates import Rates
-from bread_nb.providers.taped import is_script, through
+from bread_nb.providers.taped import is_script, keys_within, through
 
 __all__ = ["Catalog", "Factory", "Named", "known_providers", "resolve"]
 
@@ -295,6 +294,11 @@ class Catalog:
         found = self._find(model, providers)
         return through(found, self.deck, self._redactor, self.rates)
 
+    def heed(self, model: str | Model | ChatModel) -> None:
+        """Mask the secrets that a model was described with from now on."""
+        if not isinstance(model, str):
+            self._redactor.learn(*keys_within(model))
+
     def _find(
         self, model: str | Model | ChatModel, providers: Factories | None
     ) -> ChatModel:
@@ -316,7 +320,7 @@ class Catalog:
         )
         if key not in self._models:
             providers_here = (own, self._providers)
-            self._redactor.learn(*secrets_of(described))
+            self.heed(described)
             self._models[key] = Named(described, *providers_here, shared=self._shared)
         return self._models[key]
 

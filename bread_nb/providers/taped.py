@@ -22,6 +22,7 @@ from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.errors import BreadError, CircuitOpenError, ProviderError, TimeoutError
 from bread_nb.providers.asked import asked_of, key_of
 from bread_nb.providers.deck import Deck
+from bread_nb.providers.keys import secrets_of
 from bread_nb.providers.masks import masked_deltas, masked_error
 from bread_nb.providers.model import (
     CallStart,
@@ -36,7 +37,7 @@ from bread_nb.providers.prices import stamped
 from bread_nb.providers.rates import Rates
 from bread_nb.providers.tape import Recording, read_deltas, written_deltas
 
-__all__ = ["Taped", "is_script", "through"]
+__all__ = ["Taped", "is_script", "keys_within", "through"]
 
 Stream: TypeAlias = AsyncIterator[Delta]
 
@@ -119,7 +120,7 @@ class Taped(Wrapper):
 
     def _masks(self) -> Redactor:
         redactor = self._redactor or Redactor()
-        redactor.learn(*environment_secrets(), *_keys(self.inner))
+        redactor.learn(*environment_secrets(), *keys_within(self.inner))
         return redactor
 
     async def _record(self, request: ModelRequest) -> AsyncIterator[Delta]:
@@ -230,12 +231,13 @@ def _inside(model: ChatModel) -> tuple[ChatModel, ...]:
     return ()
 
 
-def _keys(model: ChatModel) -> list[str]:
-    """The keys that models were described with."""
+def keys_within(model: Model | ChatModel) -> list[str]:
+    """The secrets that a model, and those inside of it, were described with."""
+    if isinstance(model, Model):
+        return secrets_of(model)
     described: object = getattr(model, "described", None)
-    key = described.api_key if isinstance(described, Model) else None
-    own = [key] if key else []
-    return [*own, *(each for part in _inside(model) for each in _keys(part))]
+    own = secrets_of(described) if isinstance(described, Model) else []
+    return [*own, *(each for part in _inside(model) for each in keys_within(part))]
 
 
 def _settings(model: ChatModel) -> dict[str, JsonValue]:

@@ -123,6 +123,7 @@ async def start_run(start: Start, kit: Kit, live: Live) -> Outcome:
 def _scope(start: Start, kit: Kit, session_id: str) -> Scope:
     run_id = new_id()
     kit.redactor.learn(*environment_secrets())
+    kit.catalog.heed(start.model or start.agent.model)
     return Scope(
         kit=kit,
         agent_id=start.agent_id,

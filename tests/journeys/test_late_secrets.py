@@ -73,7 +73,7 @@ async def test_a_key_that_a_model_was_described_with_is_masked_when_it_is_repeat
         model = Model("openai:oven-1", base_url=url, api_key=KEY)
         agent = Agent(model=Fallback([model]) if inside else model)
         bread = make_bread({"baker": agent})
-        run = bread.run("baker", "go")
+        run = bread.run("baker", f"My key is {KEY}.")
         await finished(bread, run)
     shown = str([to_wire(crumb) for crumb in run.crumbs])
     assert "The key is ••••, the password ••••." in shown
