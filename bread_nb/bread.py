@@ -164,7 +164,14 @@ class Bread(Archive):
 
         return self._begin(live, work, ctx)
 
-    def resume(self, checkpoint: str, answer: object, *, ctx: object = None) -> Run:
+    def resume(
+        self,
+        checkpoint: str,
+        answer: object,
+        *,
+        ctx: object = None,
+        agent: Agent | None = None,
+    ) -> Run:
         """Answer a question; the run goes on when it was the last open one.
 
         Args:
@@ -173,27 +180,35 @@ class Bread(Archive):
                 `{"answer": value}` or `{"declined": true}`, or for an outcome
                 `{"happened": true, "result": …}`, `{"run": true}`, `{"failed": true}`.
             ctx: The run's opaque data, when it is not in this process any more.
+            agent: The run's agent, when it was handed over itself.
 
         Raises:
             BreadError: `CONCURRENCY_LIMIT`; anything else is raised by the run.
         """
-        live = self._admit(agent_in(checkpoint))
+        live = self._admit(agent_in(checkpoint), agent)
         return self._begin(
             live, lambda: self._desk.answer(checkpoint, answer, live, ctx), ctx
         )
 
-    async def recover(self, run: str | None = None, *, ctx: object = None) -> list[Run]:
+    async def recover(
+        self,
+        run: str | None = None,
+        *,
+        ctx: object = None,
+        agent: Agent | None = None,
+    ) -> list[Run]:
         """Take up interrupted runs where they broke off; each is a `Run` under way.
 
         Args:
             run: One run by its handle or id; all by default.
             ctx: The opaque data of that run.
+            agent: The agent of that run, when it was handed over itself.
 
         Raises:
             BreadError: `RUN_NOT_FOUND`, or `NOT_INTERRUPTED` for a run at work.
         """
         rows = await self._desk.broken_off(run)
-        return [self._take_up(row, ctx) for row in rows]
+        return [self._take_up(row, ctx, agent) for row in rows]
 
     async def cancel(self, run: str) -> RunRow:
         """End a run: at once when it works here, for good when it waits.
@@ -291,11 +306,11 @@ class Bread(Archive):
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def _admit(self, name: str) -> Live:
+    def _admit(self, name: str, agent: Agent | None = None) -> Live:
         most = self.config.concurrency
         if most is not None and len(self._lives) >= most:
             raise too_many(len(self._lives), most)
-        live = Live(name, keeper=self)
+        live = Live(name, keeper=self, agent=agent)
         self._lives[live] = None
         live.ended.add_done_callback(lambda _: self._lives.pop(live, None))
         return live
@@ -304,6 +319,6 @@ class Bread(Archive):
         seen = partial(self._desk.see_through, work, live, ctx)
         return Run(live, seen, self._home)
 
-    def _take_up(self, row: RunRow, ctx: object) -> Run:
-        live = self._admit(row.agent_id)
+    def _take_up(self, row: RunRow, ctx: object, agent: Agent | None) -> Run:
+        live = self._admit(row.agent_id, agent)
         return self._begin(live, lambda: self._desk.take_up(row, live, ctx), ctx)

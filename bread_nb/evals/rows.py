@@ -71,8 +71,8 @@ async def _tried(attempts: Attempts, item: Item, session: str) -> EvalRow | None
     if attempt.status != "failed":
         scorers = suite.scorers_of(item.case)
         verdicts = [await _scored(scorer, attempt) for scorer in scorers]
-    if attempt.status == "waiting" and not attempts.keep_waiting:
-        await attempts.bread.cancel(handle)
+    if spent.busy:
+        return None
     row = _weighed(attempt, verdicts, _trouble(attempt, suite))
     known = attempt.cost is not None and spent.cost is not None
     row = _told(row, redactor)

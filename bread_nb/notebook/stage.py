@@ -46,10 +46,17 @@ class SharedBread(Bread):
         begun = (live.run_id for live in reversed(self._begun) if live.run_id)
         return next(begun, self._last)
 
-    def resume(self, checkpoint: str, answer: object, *, ctx: object = None) -> Run:
+    def resume(
+        self,
+        checkpoint: str,
+        answer: object,
+        *,
+        ctx: object = None,
+        agent: Agent | None = None,
+    ) -> Run:
         """As everywhere; `last` is the last run of this kernel, when there is one."""
         named = self.last_run if checkpoint == "last" else ""
-        return super().resume(named or checkpoint, answer, ctx=ctx)
+        return super().resume(named or checkpoint, answer, ctx=ctx, agent=agent)
 
     def _begin(self, live: Live, work: Work, ctx: object) -> Run:
         self._last = self.last_run

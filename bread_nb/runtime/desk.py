@@ -112,7 +112,7 @@ class Desk:
         self, question: Checkpoint, answer: object, live: Live, ctx: object
     ) -> Outcome:
         row = await self._row(question.run_id)
-        agent = self._agent_of(row)
+        agent = live.agent or self._agent_of(row)
         live.agent_id = row.agent_id
         ctx = self._ctx(row, ctx)
         if not _rests(row, question) and await is_interrupted(row, self._kit):
@@ -124,7 +124,7 @@ class Desk:
 
     async def take_up(self, row: RunRow, live: Live, ctx: object) -> Outcome:
         """Go on with an interrupted run where it broke off."""
-        agent = self._agent_of(row)
+        agent = live.agent or self._agent_of(row)
         return await go_on(row, agent, self._kit, live, ctx=self._ctx(row, ctx))
 
     async def pending(self) -> list[PendingCall]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from bread_nb.crumbs import Crumb
 from bread_nb.errors import BreadError
+from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.hooks import as_bread_error
 from bread_nb.runtime.outcome import Outcome
 
@@ -36,11 +37,13 @@ class Reader:
 class Live:
     """The side of a run that the engine holds: its crumbs and how it ended.
 
-    `keeper` is the Bread instance it belongs to, for who shows the run.
+    `keeper` is the Bread instance it belongs to, for who shows the run. `agent` is the
+    agent of a run that is gone on with, where whoever does so hands it over.
     """
 
     agent_id: str
     keeper: object = field(default=None, repr=False)
+    agent: Agent | None = field(default=None, repr=False)
     crumbs: list[Crumb] = field(default_factory=list[Crumb])
     ended: concurrent.futures.Future[Outcome] = field(
         default_factory=concurrent.futures.Future[Outcome]

@@ -237,18 +237,20 @@ async def test_a_run_that_ended_before_its_row_was_kept_is_not_paid_for_again(
 ):
     store = f"sqlite:///{tmp_path / 'bread.db'}"
     agent = answering(right)
-    fatal = True
+    scoring, pulled = asyncio.Event(), asyncio.Event()
 
-    def check(_: object) -> bool:
-        if fatal:
-            raise Pulled
-        return True
+    async def check(_: object) -> bool:
+        scoring.set()
+        return await pulled.wait()
 
     suite = Suite(agent, numbered(1), scorers=[exact(), custom(check)])
     async with Bread({"baker": agent}, store=store) as bread:
-        with pytest.raises(Pulled):
-            await evaluate(bread, [suite], Options())
-    fatal = False
+        work = asyncio.create_task(evaluate(bread, [suite], Options()))
+        await scoring.wait()
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+    pulled.set()
     async with Bread({"baker": agent}, store=store) as bread:
         report = await evaluate(bread, [suite], Options())
     assert report.passed == 1
