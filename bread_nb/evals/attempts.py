@@ -128,7 +128,8 @@ class Attempts:
             return _live(item, run, outcome), run.handle
         row = await self._run_of(name)
         if row is None:
-            raise error or BreadError(f"Session {name} holds no run.")
+            blank = replace(_blank(item), cost=0.0)  # it never began
+            return (_failed(blank, error) if error else blank), ""
         attempt = await self._stored(item, row)
         return (_failed(attempt, error) if error else attempt), row.handle
 
@@ -212,10 +213,8 @@ class Attempts:
         output: object = row.output
         if row.status == "finished":
             output = self.agent.returns.validate(row.output)
-        return Attempt(
-            name=item.case.name,
-            input=item.case.input,
-            expected=item.case.expected,
+        return replace(
+            _blank(item),
             status=row.status,
             output=output,
             text=row.text,
@@ -280,11 +279,17 @@ def _answer(said: JsonValue) -> JsonValue:
     return {"approved": said} if isinstance(said, bool) else {"answer": said}
 
 
-def _live(item: Item, run: Run, outcome: Outcome) -> Attempt:
+def _blank(item: Item) -> Attempt:
+    """An attempt of which nothing is known yet."""
+    case = item.case
     return Attempt(
-        name=item.case.name,
-        input=item.case.input,
-        expected=item.case.expected,
+        name=case.name, input=case.input, expected=case.expected, status="failed"
+    )
+
+
+def _live(item: Item, run: Run, outcome: Outcome) -> Attempt:
+    return replace(
+        _blank(item),
         status=_status(outcome),
         crumbs=run.crumbs,
         output=outcome.output,

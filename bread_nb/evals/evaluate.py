@@ -203,6 +203,8 @@ class _Work:
         self._tell()
         workers = max(1, self._options.concurrency)
         missing = self._progress.total - self._progress.done
+        if self._options.budget is not None and not self._progress.done:
+            await self._worker(1)  # what a row costs is known before many begin
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(workers, missing)):
@@ -217,24 +219,32 @@ class _Work:
         self._progress = replace(self._progress, ended=True)
         self._tell()
 
-    async def _worker(self) -> None:
-        while self._may_begin() and (taken := next(self._left, None)) is not None:
-            book, item = taken
-            self._at_work += 1
-            self._progress = replace(self._progress, case=item.case.name)
-            self._tell()
-            try:
-                session = book.sheet.session(item)
-                row = await self._make(book.attempts, item, session)
-            finally:
-                self._at_work -= 1
-            if row is None:
-                continue
-            await book.sheet.keep(item, row)
-            if not row.passed or book.suite.kind != "functional":
-                await book.attempts.let_go(session)
-            self._progress = _with(self._progress, row)
-            self._tell()
+    async def _worker(self, most: int | None = None) -> None:
+        """Make rows, one after another, until none is left or the budget is used up."""
+        made = 0
+        while made != most and self._may_begin():
+            taken = next(self._left, None)
+            if taken is None:
+                return
+            made += 1
+            await self._row(*taken)
+
+    async def _row(self, book: _Book, item: Item) -> None:
+        self._at_work += 1
+        self._progress = replace(self._progress, case=item.case.name)
+        self._tell()
+        try:
+            session = book.sheet.session(item)
+            row = await self._make(book.attempts, item, session)
+        finally:
+            self._at_work -= 1
+        if row is None:
+            return
+        await book.sheet.keep(item, row)
+        if not row.passed or book.suite.kind != "functional":
+            await book.attempts.let_go(session)
+        self._progress = _with(self._progress, row)
+        self._tell()
 
     def _may_begin(self) -> bool:
         """Whether the budget has room for one more row beside those at work."""
