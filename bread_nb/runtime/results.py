@@ -32,8 +32,13 @@ __all__ = [
 _CAP = 40_000
 _HEAD = 24_000
 _TAIL = 8_000
-# Every bracket a model might take for the beginning of a fence, open or closed.
-_FENCE = re.compile("[<\uff1c\ufe64](?=\\W{0,16}untrusted)", re.IGNORECASE)
+# Every bracket a model might take for the beginning of a fence, open or closed, also
+# where the word is in wide letters or has signs in it that nobody sees.
+_WORD = "[^\\w<>]{0,4}".join(f"[{c}{chr(ord(c) + 0xFEE0)}]" for c in "untrusted")
+_FENCE = re.compile(
+    f"[<\uff1c\ufe64\u2039\u27e8\u2329\u3008\u300a\u226a](?=\\W{{0,64}}{_WORD})",
+    re.IGNORECASE,
+)
 
 
 async def with_files(
