@@ -132,6 +132,12 @@ class NotebookRun:
             return None
         return differences(index, before["outputs"], now["outputs"])
 
+    def keep_free_outputs(self) -> None:
+        """Give the cells that may show anything what they show in the file."""
+        for index, saved in self.cells():
+            if _tagged(saved, _FREE) and saved["outputs"]:
+                self.notebook.cells[index].outputs = list(saved["outputs"])
+
     def end(self) -> None:
         """Shut the kernel down."""
         kernel, self._kernel = self._kernel, None

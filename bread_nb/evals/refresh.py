@@ -98,7 +98,7 @@ def refresh(path: Path, *, record: bool = False, kernel: str = "python3") -> Ref
         found = (run.compare(index) for index, _ in run.cells())
         return Refreshed(
             path=path,
-            text=_text(run),
+            text=_text(run, anew=record),
             differences=tuple(each for each in found if each is not None),
             cassette=_read(tape) or None,
             calls=(_calls(tape), _calls(path.with_name(tape.name))),
@@ -132,9 +132,14 @@ def _environment(path: Path, mode: str, tape: Path | None = None) -> dict[str, s
     return {**known, "BREAD_MODE": mode, "BREAD_CASSETTE": str(tape)}
 
 
-def _text(run: NotebookRun) -> str:
-    """The notebook as it is kept: no widgets, no timings, the kernel it had."""
+def _text(run: NotebookRun, *, anew: bool) -> str:
+    """The notebook as it is kept: no widgets, no timings, the kernel it had.
+
+    What may show anything keeps what it shows, unless it is recorded anew.
+    """
     notebook = run.notebook
+    if not anew:
+        run.keep_free_outputs()
     strip(notebook)
     saved = cast("dict[str, Any]", run.saved.metadata)
     kept = {name: saved[name] for name in saved if name != "widgets"}

@@ -80,3 +80,13 @@ def test_a_file_that_is_no_notebook_is_one_error(project: NearProject):
     failed = project.bread("refresh", "--yes", "story.ipynb")
     assert failed.code == 1
     assert "[NOTEBOOK_UNREADABLE]" in failed.err
+
+
+def test_a_cell_that_may_show_anything_keeps_what_it_shows(project: NearProject):
+    path = notebook(project.root, ("print(object())", [said("anything\n")]))
+    read = nbformat.read(path, as_version=4)
+    read.cells[0].metadata["tags"] = ["nbval-ignore-output"]
+    nbformat.write(read, path)
+    project.bread("refresh", "--yes", "story.ipynb")
+    assert outputs(path) == ["anything\n"]
+    assert project.bread("refresh", "story.ipynb").out.endswith("nothing changed\n")
