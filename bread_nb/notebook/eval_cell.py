@@ -1,7 +1,8 @@
 """What one cell shows of an evaluation that is under way; nothing of it stays.
 
 The report is what stays. The card is told of each row and sends what changed when the
-pump has room; it gives way when the evaluation is over.
+pump has room; it gives way when the evaluation is over. It waits a little with that:
+a page that was loaded meanwhile asks for it only when the cell has ended.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ Json = dict[str, JsonValue]
 
 _LOOK_SECONDS = 1.0
 _UNSEEN_SECONDS = 3.0
+_KEPT_SECONDS = 5.0
 
 
 class EvalCell:
@@ -61,6 +63,7 @@ class EvalCell:
         self._sheet = EvalSheet(surface_id(new_id()))
         self._began = monotonic()
         self._screen: Screen | None = None
+        self._ended: float | None = None
 
     # -- what the evaluation tells, on the engine thread -------------------------------
 
@@ -88,18 +91,16 @@ class EvalCell:
         self._pump.touch(self)
 
     def over(self, end: EvalEnd) -> None:
-        """It is over: the card goes, but not from a page that gets no report."""
+        """It is over: nothing more comes but the report."""
         with self._lock:
             self._sheet.end = end
-            screen = self._screen
-            if screen is None:
-                return
-            if screen.late:
-                kept = f"{self.figures.kept_words()}."
-                finished = end == "finished"
-                self._sheet.note = say("eval_late") if finished else kept
-            self._pump.spend(self.send_news())
-        if not screen.late:
+            self._ended = monotonic()
+            if self._screen is not None:
+                self._say_what_is_missing(self._screen)
+            sent = self.send_news()
+        self._pump.spend(sent)
+        screen = self._screen
+        if screen is not None and not screen.views:
             self._settle(screen)
 
     # -- in the cell -------------------------------------------------------------------
@@ -116,12 +117,40 @@ class EvalCell:
     def _look(self, screen: Screen) -> None:
         if screen.settled:
             return
-        if self._sheet.end is not None and not screen.late:
-            self._settle(screen)
-            return
-        if not screen.greeted and monotonic() - screen.opened >= _UNSEEN_SECONDS:
+        now, ended = monotonic(), self._ended
+        unseen = not screen.greeted and now - screen.opened >= _UNSEEN_SECONDS
+        if ended is None and unseen:
             screen.say(f"{self.figures.line()}. Interrupt the kernel to stop.")
+        if ended is not None and now - ended >= _KEPT_SECONDS:
+            self.rest()
         self._engine.loop().call_later(_LOOK_SECONDS, self._look, screen)
+
+    def rest(self) -> bool:
+        """Give way when it is over, but not in a page that gets no report.
+
+        Returns:
+            Whether it shows nothing any more.
+        """
+        screen = self._screen
+        if screen is None or screen.settled:
+            return self._ended is not None
+        if self._ended is not None and not screen.late:
+            self._settle(screen)
+        return screen.settled
+
+    def next_cell(self, cell_id: str | None) -> bool:
+        """Another cell begins, or this one anew; whether it shows nothing any more."""
+        screen = self._screen
+        if screen is not None and cell_id is not None and self._cell.id == cell_id:
+            screen.close()
+        return self.rest()
+
+    def drop(self) -> None:
+        """Nobody looks after it any more: end it, and take it away."""
+        if self._ended is None:
+            self._stop()
+        if self._screen is not None:
+            self._screen.close()
 
     def _settle(self, screen: Screen) -> None:
         screen.settle()
@@ -139,6 +168,18 @@ class EvalCell:
             frame = self._sheet.frame()
             return 0 if frame is None else int(screen.tell(frame))
 
+    def _say_what_is_missing(self, screen: Screen) -> None:
+        """A page that was loaded meanwhile gets neither report nor error."""
+        if not screen.late:
+            return
+        match self._sheet.end:
+            case "finished":
+                self._sheet.note = say("eval_late")
+            case "stopped" | "failed":
+                self._sheet.note = f"{self.figures.kept_words()}."
+            case None:
+                return
+
     def _clock(self) -> None:
         if self._sheet.end is None:
             self._sheet.elapsed_ms = round(1000 * (monotonic() - self._began))
@@ -152,6 +193,7 @@ class EvalCell:
                 with self._lock:
                     sent = self.send_news()
                     screen.greet(view, client_of(self._shell))
+                    self._say_what_is_missing(screen)
                     self._clock()
                     screen.answer({**self._sheet.snapshot(), "view": view})
                     self._pump.spend(sent + 1)

@@ -53,6 +53,7 @@ class Evaluating:
         cell = stage.cell()
         pump = stage.watch.pump
         self._card = EvalCell(stage.shell, cell, stage.engine, pump, self.cancel)
+        stage.evaluations.append(self._card)
         if foreground:
             self._card.in_foreground()
         self.done = stage.engine.submit(self._through, cell.context)

@@ -109,7 +109,7 @@ class _Loaded:
         self._raw_cell = str(told.raw_cell or "")
         if self._stage is not None:
             self._stage.raw_cell = self._raw_cell
-            self._stage.watch.next_cell(told.cell_id)
+            self._stage.next_cell(told.cell_id)
 
     def _handles(self) -> list[str]:
         """The newest runs' handles; none before anything has run here."""

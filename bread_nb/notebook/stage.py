@@ -7,7 +7,7 @@ import atexit
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -25,6 +25,9 @@ from bread_nb.project.lists import Table
 from bread_nb.providers.deck import Deck
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.run import Live, Run, Work
+
+if TYPE_CHECKING:
+    from bread_nb.notebook.eval_cell import EvalCell
 
 __all__ = ["SharedBread", "Stage"]
 
@@ -91,12 +94,13 @@ class Stage:
         self.engine = engine
         self.deck = deck
         self.watch = Watch(shell, engine, deck)
+        self.evaluations: list[EvalCell] = []
         self.raw_cell = ""
         self.last_error: BaseException | None = None
         self._breads: dict[Path, Bread] = {}
         self._earlier: list[Bread] = []
         self._clock = ExitStack()
-        atexit.register(self.watch.settle_ended)
+        atexit.register(self.settle_ended)
 
     def bread(self, place: Path | None = None) -> Bread:
         """The instance for the project around a folder, opened at its first use.
@@ -220,9 +224,23 @@ class Stage:
         row = await bread.find_run(shown.run_id)
         return await stored_run(row, shown.crumbs, bread)
 
+    def next_cell(self, cell_id: str | None) -> None:
+        """A cell begins: what is over gives way, and what this cell held before."""
+        self.watch.next_cell(cell_id)
+        kept = [one for one in self.evaluations if not one.next_cell(cell_id)]
+        self.evaluations = kept
+
+    def settle_ended(self) -> None:
+        """Settle all that has ended; what waits stays as it is."""
+        self.watch.settle_ended()
+        for one in self.evaluations:
+            one.rest()
+
     def close(self) -> None:
         """Settle, cancel what works, and end the thread."""
-        atexit.unregister(self.watch.settle_ended)
+        atexit.unregister(self.settle_ended)
+        for one in self.evaluations:
+            one.drop()
         self.watch.close()
         breads = [*self._breads.values(), *self._earlier]
         self._breads.clear()
