@@ -24,7 +24,7 @@ from bread_nb.a2ui.story import Story
 from bread_nb.a2ui.words import Piece, phrase, say
 from bread_nb.crumbs import Crumb
 
-__all__ = ["Picture", "picture"]
+__all__ = ["Picture", "picture", "working_picture"]
 
 ANSWER_WHOLE = 200_000
 ANSWER_HEAD = 150_000
@@ -49,6 +49,13 @@ def picture(told: Story | Iterable[Crumb]) -> Picture:
     whole = outline(story)
     parts = _answer_parts(whole.text)
     return Picture(_plain(whole), _markdown(whole, parts), _html(whole, parts))
+
+
+def working_picture(agent: str) -> Picture:
+    """What stays of a run if nobody draws its end: no figures, for they go on."""
+    head = phrase("picture_working", {"agent": agent or say("agent_nameless")})
+    html = "\n".join(_spaced([f"<p>{_html_pieces(head)}</p>"]))
+    return Picture(_plain_pieces(head), _md_pieces(head), html)
 
 
 def _answer_parts(text: str) -> tuple[str, str, str]:

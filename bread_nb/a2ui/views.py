@@ -57,6 +57,7 @@ class Facts:
     recording: bool = False
     session: str | None = None
     title: str | None = None
+    run: str | None = None
     detail: str | None = None
     live: bool = True
 
@@ -84,6 +85,7 @@ def head_view(story: Telling, facts: Facts, now: int) -> Json:
         "cost": story.spending.cost_words(provider),
         "replayed": facts.replayed,
         "recording": facts.recording,
+        "run": facts.run,
         "session": facts.session,
         "button": button if facts.live else None,
         "foreground": facts.foreground and facts.live,

@@ -93,7 +93,7 @@ class InboxCell:
         if first is not None:
             self._unfold(first)
         self._screen = Screen(shell, cell)
-        self._screen.open(self._hear, live=True)
+        self._screen.open(self._hear, live=cell.watched)
         await self._list()
         self._tend()
 

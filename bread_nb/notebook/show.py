@@ -70,7 +70,9 @@ class Screen:
     def open(self, hear: Callable[[object], None], *, live: bool) -> None:
         """Put the card into the cell; `hear` gets what its views say.
 
-        One that nobody will look at is put there as it is when it is settled.
+        One that nobody will look at is put there as it is when it is settled. What
+        runs notebooks unattended keeps the state of every widget that was ever open,
+        its script included, so there is none in its cells.
         """
         if not self.cell.in_kernel:
             return
@@ -79,7 +81,7 @@ class Screen:
             self._card.show({})
             return
         self.hear = hear
-        self._widget = _new_widget(self._heard)
+        self._widget = _new_widget(self._heard) if self.cell.watched else None
         self._card.show({} if self._widget is None else self._widget.view)
 
     def _heard(self, content: object) -> None:

@@ -15,9 +15,10 @@ from pydantic import JsonValue
 from bread_nb.a2ui.blocks import Form
 from bread_nb.a2ui.card import Card, surface_id
 from bread_nb.a2ui.figures import clock
-from bread_nb.a2ui.picture import Picture, picture
+from bread_nb.a2ui.picture import Picture, picture, working_picture
 from bread_nb.a2ui.questions import Extras
 from bread_nb.a2ui.telling import State
+from bread_nb.a2ui.values import visible
 from bread_nb.a2ui.views import Facts, head_view
 from bread_nb.base.ids import monotonic, new_id, now_ms
 from bread_nb.base.redact import Redactor, environment_secrets
@@ -76,7 +77,7 @@ class Shown:
             facts = replace(self.card.facts, title=self._title)
             self.run_id, self.handle = run_id, handle
             self.card = Card(surface_id(run_id))
-            self.card.facts = facts
+            self.card.facts = replace(facts, run=handle)
             self.send_whole()
 
     @property
@@ -244,8 +245,12 @@ class Shown:
             screen.answer({**self.card.snapshot(), "view": hello.view})
             loaded = None if hello.age is None else monotonic() - hello.age / 1000
             if loaded is not None and screen.missed(hello.view, loaded):
-                screen.answer({"t": "stale", "view": hello.view})
+                screen.answer(self._stale(hello.view))
             self._pump.spend(sent + 1)
+
+    def _stale(self, view: str) -> Json:
+        """What a view is told whose page does not get the picture any more."""
+        return {"t": "stale", "view": view, "run": self.handle}
 
     # -- when it rests -----------------------------------------------------------------
 
@@ -264,6 +269,15 @@ class Shown:
                 if not screen.greeted and not screen.cell.watched:
                     screen.settle()
 
+    def stay(self, screen: Screen) -> None:
+        """It works on: put into a cell what stays there if nothing else comes.
+
+        After a reload of the page the end is not drawn there any more.
+        """
+        with self.lock:
+            if self.working and screen.waiting_too and screen.drawn_at is None:
+                self._draw(screen, working_picture(visible(self.card.story.agent)))
+
     def _never_began(self) -> None:
         """A run that failed before it had an id is told by its error alone."""
         error = self.run.error if self.run is not None else None
@@ -278,7 +292,7 @@ class Shown:
         outdated = screen.draw(drawn)
         if outdated:
             for view in screen.late_views():
-                screen.answer({"t": "stale", "view": view})
+                screen.answer(self._stale(view))
                 self._pump.spend()
 
 

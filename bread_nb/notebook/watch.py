@@ -295,6 +295,8 @@ class Watch:
                 screen.say(shown.line())
             elif unseen or over:
                 screen.settle()
+            elif now - screen.opened >= _UNSEEN_SECONDS:
+                shown.stay(screen)
         if screen.settled:
             self._forget(shown)
             return

@@ -25,10 +25,10 @@ def test_running_a_cell_twenty_times_leaves_no_comms(page: Kernel):
     assert len(page.comms()) <= counts[-1]
 
 
-def test_a_card_nobody_looks_at_is_settled_at_once(page: Kernel):
+def test_there_is_no_card_where_nobody_looks(page: Kernel):
     result = page.ok("%%bread publisher\nhi", watched=False)
     assert result.outputs[0] == {}
-    assert page.of(result.msg_id, "comm_close")
+    assert not page.of(result.msg_id, "comm_open")
     page.ok("%bread cancel last")
 
 
@@ -276,3 +276,28 @@ def test_an_agent_with_a_name_for_people_is_called_by_it(page: Kernel):
     view.state("finished")
     assert view.head()["agent"] == "Kind baker"
     page.finish(cell)
+
+
+def test_a_run_that_works_longer_leaves_a_line_that_stays(page: Kernel):
+    """A page that is loaded anew gets no more updates of what it saved."""
+    page.ok(
+        "hours = threading.Event()\n"
+        "@tool\n"
+        "def bake() -> str:\n"
+        "    hours.wait(60)\n"
+        "    return 'baked'\n"
+        "oven = Agent(model=Scripted([{'calls': [{'name': 'tool_bake'}]}, 'ok']),\n"
+        "    tools=[bake])"
+    )
+    cell = page.start("%%bread oven\nhi")
+    view = page.view(page.card(cell))
+    line = page.wait(lambda: page.result(cell).plain, "the line that stays")[0]
+    assert line == (
+        "oven is still at work. If this line stays, run %load_ext bread_nb, "
+        "then %bread runs: it tells how the run ended."
+    )
+    assert view.head()["run"] == "oven-1"
+    page.run_aside("hours.set()")
+    result = page.finish(cell)
+    assert [p.split(" · ")[0] for p in result.plain] == ["oven finished"]
+    assert len(result.outputs) == 2

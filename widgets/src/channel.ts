@@ -32,7 +32,8 @@ export interface Receiver {
   frame(messages: Json[], append: Json[]): void;
   /** Whether a kernel answers. */
   alive(answers: boolean): void;
-  stale(): void;
+  /** The saved copy is older than the card; `run` is the handle of its run. */
+  stale(run: string): void;
 }
 
 export interface Action {
@@ -170,7 +171,7 @@ export class Channel {
     else if (kind === "frame") this.#frame(message);
     else if (kind === "ack") this.#ack(message);
     else if (kind === "result") this.#result(message);
-    else if (kind === "stale") this.#receiver.stale();
+    else if (kind === "stale") this.#receiver.stale(String(own(message, "run") ?? ""));
     else if (kind === "close") this.#closing = true;
   }
 

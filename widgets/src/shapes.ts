@@ -19,6 +19,7 @@ export interface Head {
   cost: string;
   replayed: boolean;
   recording: boolean;
+  run: string | null;
   session: string | null;
   button: "stop" | "end" | null;
   foreground: boolean;
@@ -101,6 +102,7 @@ export function readHead(value: Json | undefined): Head {
     cost: words("cost"),
     replayed: own(head, "replayed") === true,
     recording: own(head, "recording") === true,
+    run: words("run") || null,
     session: words("session") || null,
     button: button === "stop" || button === "end" ? button : null,
     foreground: own(head, "foreground") === true,

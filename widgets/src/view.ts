@@ -70,7 +70,7 @@ export class View {
         this.#repaint();
       },
       alive: (alive) => this.#alive(alive),
-      stale: () => this.card.stale(),
+      stale: (run) => this.card.stale(run),
     });
     const { node } = this.card;
     node.addEventListener("keyup", (event) => this.#keyUp(event));

@@ -87,6 +87,7 @@ export const HEAD: JsonRecord = {
   cost: "$0.0121",
   replayed: false,
   recording: false,
+  run: "analyst-3",
   session: null,
   button: "stop",
   foreground: true,

@@ -14,6 +14,7 @@ test("the header has agent, state, facts and one button", () => {
     "turn 3 of 20",
     "0:14",
     "$0.0121",
+    "analyst-3",
   ]);
   assert.deepEqual(
     rig

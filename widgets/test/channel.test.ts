@@ -248,8 +248,9 @@ test("a closed channel is a kernel that does not answer", () => {
 
 test("a card that outlived its page says that the copy below is older", () => {
   const rig = open(WORKING);
-  rig.kernel.tell({ t: "stale" });
-  assert.match(rig.words(), /The saved copy below is older than this card\./);
+  rig.kernel.tell({ t: "stale", run: "analyst-3" });
+  assert.match(rig.words(), /saved in this cell is older than this card/);
+  assert.match(rig.words(), /%bread show analyst-3 in a new cell keeps the run/);
 });
 
 test("a view whose kernel closes the channel goes without a word", () => {

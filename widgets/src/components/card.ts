@@ -87,12 +87,7 @@ export class Card implements Block {
     this.#dead = this.#deadNote();
     const quiet = { class: "b-note", "data-role": "still", hidden: true };
     this.#left = el("div", quiet, ...sayCode("dead.ended"));
-    const stale = sayCode("stale");
-    this.#stale = el(
-      "div",
-      { class: "b-note", "data-role": "still", hidden: true },
-      ...stale,
-    );
+    this.#stale = el("div", { class: "b-note", "data-role": "still", hidden: true });
     const answer = () => this.#body.answer(actions.blocks());
     this.#foot = new Foot(host, answer, () => this.#unfold());
     this.#keys = keyList();
@@ -195,7 +190,8 @@ export class Card implements Block {
     this.#announcer.say(say("dead.word"));
   }
 
-  stale(): void {
+  stale(run: string): void {
+    this.#stale.replaceChildren(...withCode(say("stale", { run: run || "last" })));
     this.#stale.hidden = false;
   }
 

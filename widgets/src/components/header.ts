@@ -8,13 +8,14 @@ import type { Head } from "../shapes.ts";
 import { say, sayCode } from "../words.ts";
 
 /** Facts in the order in which they leave when there is no room. */
-const LEAVING = ["recording", "replayed", "model", "session", "turn"] as const;
+const LEAVING = ["recording", "replayed", "run", "model", "session", "turn"] as const;
 const ORDER = [
   "model",
   "turn",
   "time",
   "waiting",
   "cost",
+  "run",
   "session",
   "replayed",
   "recording",
@@ -223,6 +224,7 @@ function factsOf(head: Head, dead: boolean, passed: number): Record<string, stri
     time: clock(elapsed),
     waiting: waits ? say("fact.waiting", { age: age(waited) }) : "",
     cost: head.cost,
+    run: head.run ?? "",
     session:
       head.session === null ? "" : say("fact.session", { session: head.session }),
     replayed: head.replayed ? say("fact.replayed") : "",
