@@ -9,6 +9,7 @@ import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, time
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -25,6 +26,7 @@ _USUAL: dict[str, tuple[str, ...]] = {
     "skill": ("skill",),
     "tags": ("tags", "category"),
 }
+_LONGEST_CELL = 2**31 - 1
 _KINDS = "Cases, mappings, a DataFrame, or the path of a .csv or .jsonl file"
 
 
@@ -57,14 +59,33 @@ def read_rows(source: object, columns: Columns) -> Iterator[Row]:
         BreadError: `INVALID_SUITE` for a table that cannot be read, naming the row.
     """
     table, where = _table(source)
-    found: dict[str, str | Sequence[str]] | None = None
-    for number, row in enumerate(table, start=1):
-        if found is None:
-            found = _found(row, columns, where)
+    rows = list(table)
+    if not rows:
+        return
+    found = _found({name: None for row in rows for name in row}, columns, where)
+    if columns.name is None:
+        found |= _naming(rows)
+    for number, row in enumerate(rows, start=1):
         try:
             yield _row(row, found, number)
         except KeyError as error:
             raise _unusable(f"row {number} of {where} has no {error}") from None
+
+
+def _naming(rows: Sequence[Mapping[str, object]]) -> dict[str, str | Sequence[str]]:
+    """The column of the names: the first of the usual ones that tells rows apart."""
+    by_lower = {str(n).strip().lower(): str(n) for row in rows for n in row}
+    for usual in _USUAL["name"]:
+        if column := by_lower.get(usual):
+            said = [name for row in rows if (name := _named(row.get(column)))]
+            if len(set(said)) == len(said):
+                return {"name": column}
+    return {"name": ""}
+
+
+def _named(cell: object) -> str:
+    value = _plain(cell)
+    return "" if value is None else str(value).strip()
 
 
 def _row(
@@ -80,13 +101,30 @@ def _row(
 
     wanted = found["input"]
     tags = cell("tags")
+    given = _plain(row[wanted]) if isinstance(wanted, str) else cell("input")
     return Row(
-        name=str(cell("name") or f"row-{number}"),
-        input=_plain(row[wanted]) if isinstance(wanted, str) else cell("input"),
-        expected=cell("expected") if "expected" in found else MISSING,
+        name=_named(cell("name")) or f"row-{number}",
+        input=_spoken(given),
+        expected=MISSING if (right := cell("expected")) is None else right,
         skill=str(cell("skill")) if cell("skill") else None,
         tags=_tags(tags),
     )
+
+
+def _spoken(value: object) -> object:
+    """An input in messages, as OpenAI's evals have it, as the text that they say."""
+    if not isinstance(value, list) or not value:
+        return cast("object", value)
+    said: list[tuple[str, str]] = []
+    for each in cast("list[object]", value):
+        message = cast("Mapping[str, object]", each if isinstance(each, dict) else {})
+        role, content = message.get("role"), message.get("content")
+        if not isinstance(role, str) or not isinstance(content, str):
+            return cast("object", value)
+        said.append((role, content))
+    if all(role in ("system", "user") for role, _ in said):
+        return "\n\n".join(content for _, content in said)
+    return "\n\n".join(f"{role}: {content}" for role, content in said)
 
 
 def _tags(value: object) -> tuple[str, ...]:
@@ -98,9 +136,13 @@ def _tags(value: object) -> tuple[str, ...]:
 
 
 def _plain(value: object) -> object:
-    """A cell without numpy's own types; an empty cell of a frame is None."""
-    if callable(item := getattr(value, "item", None)):
-        value = item()
+    """A cell without types of numpy and pandas; an empty cell of a frame is None."""
+    if type(value).__name__ in ("NaTType", "NAType"):
+        return None
+    if hasattr(value, "dtype") and callable(tolist := getattr(value, "tolist", None)):
+        value = tolist()
+    if isinstance(value, date | time):
+        return value.isoformat()
     return None if isinstance(value, float) and value != value else value
 
 
@@ -133,7 +175,10 @@ def _table(source: object) -> tuple[Iterator[Mapping[str, object]], str]:
         if reader is None:
             raise _unusable(f"{path.name} is neither a .csv nor a .jsonl file")
         return reader(path), path.name
-    if callable(to_dict := getattr(source, "to_dict", None)):
+    if callable(to_dicts := getattr(source, "to_dicts", None)):
+        return iter(cast("list[Mapping[str, Any]]", to_dicts())), "the table"
+    to_dict = getattr(source, "to_dict", None)
+    if callable(to_dict) and hasattr(source, "columns"):
         frame = cast("list[Mapping[str, Any]]", to_dict(orient="records"))
         return iter(frame), "the table"
     if isinstance(source, list | tuple):
@@ -145,22 +190,44 @@ def _table(source: object) -> tuple[Iterator[Mapping[str, object]], str]:
 
 def _csv(path: Path) -> Iterator[Mapping[str, object]]:
     tab = path.suffix.lower() == ".tsv"
-    with _opened(path) as file:
-        yield from csv.DictReader(file, delimiter="\t" if tab else ",")
+    before = csv.field_size_limit(_LONGEST_CELL)
+    number = 0
+    try:
+        with _opened(path) as file:
+            reader = csv.DictReader(file, delimiter="\t" if tab else ",")
+            for number, row in enumerate(reader, start=1):  # noqa: B007
+                yield row
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise _unreadable(path, number, error) from None
+    finally:
+        csv.field_size_limit(before)
 
 
 def _jsonl(path: Path) -> Iterator[Mapping[str, object]]:
-    with _opened(path) as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                row: object = json.loads(line)
-            except ValueError as error:
-                raise _unusable(f"{path.name}, line {number}: {error}") from None
-            if not isinstance(row, dict):
-                raise _unusable(f"{path.name}, line {number}: it is no mapping")
-            yield cast("Mapping[str, object]", row)
+    number = 0
+    try:
+        with _opened(path) as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield _json_row(line, path, number)
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, number, error) from None
+
+
+def _json_row(line: str, path: Path, number: int) -> Mapping[str, object]:
+    try:
+        row: object = json.loads(line)
+    except ValueError as error:
+        raise _unusable(f"{path.name}, line {number}: {error}") from None
+    if not isinstance(row, dict):
+        raise _unusable(f"{path.name}, line {number}: it is no mapping")
+    return cast("Mapping[str, object]", row)
+
+
+def _unreadable(path: Path, number: int, error: Exception) -> BreadError:
+    if isinstance(error, UnicodeDecodeError):
+        return _unusable(f"{path.name} is not UTF-8; save it as UTF-8")
+    return _unusable(f"{path.name}, after row {number}: {error}")
 
 
 def _opened(path: Path) -> Any:  # noqa: ANN401

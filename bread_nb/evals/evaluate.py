@@ -7,6 +7,7 @@ for is not paid for twice. A budget ends it before the next row begins.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -144,7 +145,7 @@ async def _open(bread: Bread, suite: Suite, options: Options) -> _Book:
     sheet = await open_sheet(
         bread.store,
         suite,
-        [suite.agent_id, identity, _model_name(attempts), *_taping(bread)],
+        [suite.agent_id, identity, _model_name(attempts), *_circumstances(bread)],
     )
     return _Book(suite, sheet, attempts, items_of(suite))
 
@@ -160,14 +161,15 @@ async def _hands(bread: Bread, options: Options) -> AsyncGenerator[tuple[Make, i
         yield cluster.make, max(options.concurrency, cluster.room)
 
 
-def _taping(bread: Bread) -> list[JsonValue]:
-    """The mode, where its rows are not those of live models."""
-    mode = bread.deck.mode.name
-    return [mode] if mode in ("record", "replay") else []
+def _circumstances(bread: Bread) -> list[JsonValue]:
+    """The mode, where its rows are not those of live models, and another judge."""
+    mode, grader = bread.deck.mode.name, os.environ.get("BREAD_EVAL_MODEL")
+    taped: list[JsonValue] = [mode] if mode in ("record", "replay") else []
+    return [*taped, {"judge": grader}] if grader else taped
 
 
 def _described(agent: Agent) -> JsonValue:
-    tools = [entry.leaf for entry in agent.tools if isinstance(entry, Tool)]
+    tools = [[t.leaf, t.source] for t in agent.tools if isinstance(t, Tool)]
     return [agent.prompt, cast("JsonValue", tools), agent.steps]
 
 

@@ -20,6 +20,7 @@ from bread_nb.compose.judge import Critic, Judgement, Predicate, Rubric
 from bread_nb.compose.judge import judge as judge_work
 from bread_nb.errors import BreadError, ValidationError
 from bread_nb.evals.scoring import MISSING, Attempt, Scorer, as_text
+from bread_nb.evals.sources import source_of
 from bread_nb.runtime.agent import ModelSource, ToolSource
 
 __all__ = ["contains", "custom", "exact", "judge", "regex", "schema", "similar"]
@@ -31,6 +32,9 @@ def exact(
     expected: object = MISSING, *, ignore_case: bool = False, strip: bool = False
 ) -> Scorer:
     """The answer is just this: equal text, or an equal value for other types.
+
+    An answer in text is equal to a number that it writes, and to a list when it is one
+    of its texts.
 
     Args:
         expected: What is right; the case's `expected` by default.
@@ -44,10 +48,12 @@ def exact(
 
     def check(attempt: Attempt) -> Judgement:
         right = _wanted(expected, attempt)
-        if not isinstance(right, str):
-            return _told(attempt.output == right, f"it is not {_short(as_text(right))}")
-        same = fold(attempt.answer) == fold(right)
-        return _told(same, f"it is not {_short(right)}")
+        why = f"it is not {_short(as_text(right))}"
+        if not isinstance(right, str) and not isinstance(attempt.output, str):
+            same = attempt.output == right or attempt.answer == as_text(right)
+            return _told(bool(same), why)
+        answer = fold(attempt.answer)
+        return _told(any(fold(text) == answer for text in _written(right)), why)
 
     return Scorer(name="exact", check=check, key=_key(expected, ignore_case, strip))
 
@@ -68,6 +74,8 @@ def contains(
         listed = cast("Sequence[object]", right if _listed(right) else [right])
         answer = attempt.answer.casefold() if ignore_case else attempt.answer
         wanted = [as_text(each) for each in listed]
+        if not wanted or "" in wanted:
+            raise _silent(attempt, "an empty text is in every answer")
         there = [w for w in wanted if (w.casefold() if ignore_case else w) in answer]
         wrong = there if absent else [w for w in wanted if w not in there]
         word = "has" if absent else "lacks"
@@ -144,8 +152,8 @@ def custom(
         return check(attempt if whole else attempt.output)
 
     called = name or getattr(check, "__name__", "custom").strip("<>")
-    source = code.co_code.hex() if code is not None else called
-    return Scorer(name=called, check=checked, least=least, key=[called, source, least])
+    key: JsonValue = [called, source_of(check), least]
+    return Scorer(name=called, check=checked, least=least, key=key)
 
 
 def judge(
@@ -175,6 +183,7 @@ def judge(
         return Scorer(
             name=name,
             check=lambda a: judge_work(a.input, a.output, Predicate(criteria)),
+            key=source_of(criteria),
         )
 
     async def check(attempt: Attempt) -> Judgement:
@@ -196,7 +205,9 @@ def judge(
         return await judge_work(attempt.input, attempt.output, held, attempt.ask)
 
     named = model if isinstance(model, str) or model is None else model.name
-    return Scorer(name=name, check=check, key=[criteria, named, contract, least])
+    key: list[JsonValue] = [criteria, named, contract, least]
+    key += [getattr(each, "name", type(each).__name__) for each in tools]
+    return Scorer(name=name, check=check, key=key)
 
 
 def similar(expected: object = MISSING, *, least: float = 0.7) -> Scorer:
@@ -236,13 +247,28 @@ def _wanted(expected: object, attempt: Attempt) -> object:
     if expected is not MISSING:
         return expected
     if attempt.expected is MISSING:
-        raise BreadError(
-            f"{attempt.name} says nothing of what is right.",
-            code="INVALID_SUITE",
-            why="neither the scorer nor the case has an expected answer.",
-            do="Case(expected=…), or give it to the scorer",
-        )
+        why = "neither the scorer nor the case has an expected answer"
+        raise _silent(attempt, why)
     return attempt.expected
+
+
+def _silent(attempt: Attempt, why: str) -> BreadError:
+    return BreadError(
+        f"{attempt.name} says nothing of what is right.",
+        code="INVALID_SUITE",
+        why=f"{why}.",
+        do="Case(expected=…), or give it to the scorer",
+    )
+
+
+def _written(right: object) -> list[str]:
+    """The texts that say what is right."""
+    if _listed(right):
+        listed = cast("Sequence[object]", right)
+        return [as_text(right), *(as_text(each) for each in listed)]
+    if isinstance(right, float) and right.is_integer():
+        return [as_text(right), str(int(right))]
+    return [as_text(right)]
 
 
 def _listed(value: object) -> bool:

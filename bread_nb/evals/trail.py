@@ -12,6 +12,7 @@ from bread_nb.base.wire import dumps
 from bread_nb.compose.judge import Judgement, broken
 from bread_nb.crumbs import Crumb, GateDecided, ToolCalled
 from bread_nb.evals.scoring import Attempt, Scorer
+from bread_nb.evals.sources import source_of
 
 __all__ = ["Wanted", "crumbs"]
 
@@ -83,6 +84,7 @@ def crumbs(
         [[name, dict(args)] for name, args in bounds.called],
         [only, ordered, denied, turns, cost, seconds],
         list(never),
+        source_of(check) if check is not None else None,
     ]
     return Scorer(name="crumbs", check=checked, key=key)
 
