@@ -28,7 +28,7 @@ def draw(report: Report) -> Figure:
 
 
 def _pass_rates(axes: Any, report: Report) -> None:  # noqa: ANN401
-    shares = report.tally.shares
+    shares = report.tally(len(report.suites) > 1).shares
     ordered = sorted(shares, key=lambda name: (shares[name], name))
     left = len(ordered) - _MOST_CASES
     names = ordered[:_MOST_CASES]

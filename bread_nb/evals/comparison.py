@@ -55,24 +55,32 @@ class Comparison:
         return [n for n, (was, now) in self.cases.items() if was != 1.0 and now == 1.0]
 
     @property
-    def chance(self) -> float:
-        """How likely so uneven a change is by luck alone; 1 when nothing changed."""
+    def moved(self) -> tuple[int, int]:
+        """How many cases that are on both sides pass more often now, and less often."""
         pairs = [
             (a, b) for a, b in self.cases.values() if a is not None and b is not None
         ]
-        gained = sum(now > was for was, now in pairs)
-        lost = sum(now < was for was, now in pairs)
-        return mcnemar(gained, lost)
+        return sum(now > was for was, now in pairs), sum(
+            now < was for was, now in pairs
+        )
+
+    @property
+    def chance(self) -> float:
+        """How likely so uneven a change is by luck alone; 1 when nothing changed."""
+        return mcnemar(*self.moved)
 
     @property
     def note(self) -> str:
         """In words, whether the change means anything."""
-        if not self.gained and not self.lost:
-            return "No case changed."
-        said = f"{len(self.gained)} gained, {len(self.lost)} lost"
+        better, worse = self.moved
+        others = sum(None in pair for pair in self.cases.values())
+        apart = f" {others} on one side only." if others else ""
+        if not better and not worse:
+            return f"No case changed.{apart}"
+        said = f"{better} gained, {worse} lost"
         if self.chance < _DOUBT:
-            return f"{said}: more than luck (p = {self.chance:.3f})."
-        return f"{said}: that may be luck (p = {self.chance:.2f})."
+            return f"{said}: more than luck (p = {self.chance:.3f}).{apart}"
+        return f"{said}: that may be luck (p = {self.chance:.2f}).{apart}"
 
     def __repr__(self) -> str:
         return f"Comparison({self.before} -> {self.now}; {self.note})"

@@ -26,14 +26,16 @@ def write_junit(report: Report, path: str | PathLike[str]) -> None:
     for suite in report.suites:
         root.append(_suite(suite))
     ET.indent(root)
-    Path(path).write_bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True))
+    place = Path(path)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True))
 
 
 def _suite(suite: SuiteReport) -> ET.Element:
     errors = suite.count("error", "broken") + suite.missing
     found = ET.Element(
         "testsuite",
-        name=suite.name,
+        name=_fit(suite.name),
         tests=str(suite.expected),
         failures=str(suite.count("failed")),
         errors=str(errors),

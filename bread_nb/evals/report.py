@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -202,17 +203,22 @@ class Report:
     def compare(self, other: Report | str | PathLike[str]) -> Comparison:
         """This report beside an earlier one, or its file, case by case."""
         before = other if isinstance(other, Report) else Report.load(other)
-        return Comparison(before=before.tally, now=self.tally)
+        several = max(len(before.suites), len(self.suites)) > 1
+        return Comparison(before=before.tally(several), now=self.tally(several))
 
-    @property
-    def tally(self) -> Tally:
-        """What of it is compared with another."""
-        several = len(self.suites) > 1
-        shares = {
-            f"{suite.name}: {case}" if several else case: _share(rows)
-            for suite in self.suites
-            for case, rows in suite.by_case.items()
-        }
+    def tally(self, several: bool) -> Tally:
+        """What of it is compared with another.
+
+        Args:
+            several: Whether one of both has several suites; then a case is told by its
+                suite's name, too.
+        """
+        shares: dict[str, float] = {}
+        for suite in self.suites:
+            for case, rows in suite.by_case.items():
+                name = f"{suite.name}: {case}" if several else case
+                number = next(n for n in count(1) if _numbered(name, n) not in shares)
+                shares[_numbered(name, number)] = _share(rows)
         return Tally(passed=self.passed, expected=self.expected, shares=shares)
 
     def frame(self) -> Any:  # noqa: ANN401
@@ -240,7 +246,9 @@ class Report:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the report to a JSON file, for `no_regressions` and `compare`."""
         text = json.dumps(self.to_json(), ensure_ascii=False, indent=1, sort_keys=True)
-        Path(path).write_text(f"{text}\n", encoding="utf-8")
+        place = Path(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(f"{text}\n".encode("utf-8", "backslashreplace"))
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Report:
@@ -282,6 +290,10 @@ class Report:
 
     def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
         return import_module("bread_nb.evals.tables").bundle(self)
+
+
+def _numbered(name: str, number: int) -> str:
+    return name if number == 1 else f"{name} ({number})"
 
 
 def _share(rows: Sequence[EvalRow]) -> float:

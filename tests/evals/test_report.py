@@ -45,7 +45,8 @@ async def test_a_report_says_the_same_in_three_forms_each_time(evaluated: Evalua
     shown = first._repr_mimebundle_()
     assert shown == again._repr_mimebundle_()
     assert shown["text/plain"].splitlines() == [
-        "bakery: 1 of 3 passed (33%, 95 % interval 6% to 79%) · 1 error · scripted",
+        "bakery: 1 of 3 passed (33%, 95 % interval 6% to 79%) · 1 error · scripted"
+        " · no charge",
         "   case   score  answer                 why",
         "✓  rye    1.00   right",
         "✗  oats   0.00   <b>wrong</b> | *very*  exact: it is not 'right'",
@@ -154,10 +155,9 @@ async def test_what_passed_before_must_pass(evaluated: Evaluate, tmp_path: Path)
     )
     compared = now.compare(before)
     assert (compared.lost, compared.gained) == (["spelt"], ["oats"])
-    assert compared.note == "1 gained, 1 lost: that may be luck (p = 1.00)."
-    assert repr(compared) == (
-        "Comparison(2 of 3 -> 2 of 4; 1 gained, 1 lost: that may be luck (p = 1.00).)"
-    )
+    note = "1 gained, 1 lost: that may be luck (p = 1.00). 1 on one side only."
+    assert compared.note == note
+    assert repr(compared) == (f"Comparison(2 of 3 -> 2 of 4; {note})")
     table = compared._repr_mimebundle_()["text/plain"].splitlines()
     assert [line.split() for line in table[1:]] == [
         ["case", "before", "now"],
