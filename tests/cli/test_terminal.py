@@ -3,6 +3,7 @@
 import os
 import pty
 import subprocess
+import sys
 import threading
 
 from cli.conftest import ledger
@@ -74,3 +75,16 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 4096)
     except OSError:
         return b""
+
+
+def test_the_command_is_there_as_a_module_of_this_python(apart: Project):
+    done = subprocess.run(
+        [sys.executable, "-m", "bread_nb", "agents"],
+        cwd=apart.root,
+        env=apart.environment(),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, apart.bread("agents").out)
