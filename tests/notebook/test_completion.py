@@ -1,5 +1,7 @@
 """What Tab offers on a `%bread` line."""
 
+from pathlib import Path
+
 import pytest
 
 from bread_nb.notebook.completion import Known, complete
@@ -23,6 +25,8 @@ KNOWN = Known(
         ("%bread resume last --a", ["--approve", "--answer"]),
         ("%bread writer --s", ["--session", "--skill"]),
         ("%bread runs ", ["--all"]),
+        ("%bread eval wri", ["writer"]),
+        ("%bread eval writer --b", ["--budget", "--baseline"]),
     ],
 )
 def test_a_line_is_completed(line: str, offers: list[str]):
@@ -38,3 +42,17 @@ def test_an_empty_line_offers_everything():
     offers = complete("%bread ", KNOWN)
     assert offers is not None
     assert {"writer", "pending", "help"} <= set(offers)
+
+
+def test_an_eval_is_completed_with_agents_folders_and_files_of_suites(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    for name in ("evals/style.yaml", "evals/notes.txt", "wheat.py", ".hidden.py"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    offers = ["writer", "publisher", "evals/", "wheat.py"]
+    assert complete("%bread eval ", KNOWN) == offers
+    assert complete("%bread eval evals/", KNOWN) == ["evals/style.yaml"]
+    assert complete("%bread eval nowhere/", KNOWN) == []
