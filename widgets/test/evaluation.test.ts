@@ -82,7 +82,7 @@ test("the bar moves and the time to go counts down between messages", () => {
   rig.page.pass(30_000);
   assert.match(rig.words(), /about 0:31 to go/);
   rig.page.pass(60_000);
-  assert.match(rig.words(), /about 0:00 to go/);
+  assert.doesNotMatch(rig.words(), /to go/);
   rig.kernel.frame([data("/b/eval", { ...FIGURES, done: 500, rest_ms: 9000 })]);
   rig.page.paint();
   assert.equal(rig.one("progress").getAttribute("value"), "500");

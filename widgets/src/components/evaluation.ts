@@ -84,9 +84,10 @@ export class Evaluation implements Block {
     this.#ticks?.();
     const left = this.#alive ? this.#left : null;
     const time = (left ?? 0) - (this.#host.page.now() - this.#since);
-    const places = { time: clock(Math.max(time, 0)) };
-    setText(this.#rest, left === null ? "" : say("eval.rest", places));
-    if (left !== null && time > 0) {
+    // When it takes longer than anybody thought, nobody knows how long.
+    const known = left !== null && time >= TICK;
+    setText(this.#rest, known ? say("eval.rest", { time: clock(time) }) : "");
+    if (known) {
       this.#ticks = this.#host.page.later(TICK, () => this.#tick());
     }
   }
