@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from distributed import Client, get_worker
+from distributed import Client, KilledWorker, get_worker
+from distributed.client import FutureCancelledError
 from pydantic import JsonValue
 
 from bread_nb.base.ids import new_id
@@ -118,6 +119,12 @@ class Cluster:
         except asyncio.CancelledError:
             future.cancel()
             raise
+        except KilledWorker:
+            fault = "every worker that made this row died [WORKER_DIED]"
+            case, repeat = item.case.name, item.repeat
+            return EvalRow(case=case, repeat=repeat, status="error", error=fault)
+        except (OSError, FutureCancelledError) as error:
+            raise _lost(error) from None
         await self._told_all(session)
         return None if found is None else EvalRow.from_json(cast("JsonValue", found))
 
@@ -176,6 +183,15 @@ def shared_store(bread: Bread) -> str:
         code="STORE_NOT_SHARED",
         why="it is in the memory of this process.",
         do="set BREAD_STORE=sqlite:///PATH on a disk that all of them see",
+    )
+
+
+def _lost(error: Exception) -> BreadError:
+    return BreadError(
+        "The cluster is gone.",
+        code="NO_CLUSTER",
+        why=f"{error}.",
+        do="evaluate again: the rows that were made are kept",
     )
 
 

@@ -118,7 +118,8 @@ class SuiteFile(pytest.File):
         suites = cast("list[Suite]", finding.find_suites(bread, [self.path]))
         for suite in suites:
             for case in suite.cases:
-                name = f"{suite.name}::{case.name}" if len(suites) > 1 else case.name
+                name = f"{suite.name}: {case.name}" if len(suites) > 1 else case.name
+                name = name.replace("::", ":")  # what parts of an id are parted by
                 one = suite.select(names=[case.name])
                 yield _made(CaseItem, self, name=name, suite=one)
 

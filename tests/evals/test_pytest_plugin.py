@@ -159,3 +159,27 @@ def test_the_plugin_alone_loads_little(project: pytest.Pytester):
     )
     others = ("-p", "no:asyncio", "-p", "no:nbmake")
     project.runpytest_subprocess(*others).assert_outcomes(passed=1)
+
+
+def test_a_name_with_colons_is_chosen_and_found_again_as_any_other(
+    pytester: pytest.Pytester,
+):
+    pytester.makefile(
+        ".py",
+        **{
+            "agents/baker/evals/two": """
+            from bread_nb import Agent, Case, Scripted, Suite
+            from bread_nb.evals import exact
+            baker = Agent(name="baker", model=Scripted(["rye"], repeat_last=True))
+            cases = [Case("a::b", "?", expected="oat"), Case("c", "?", expected="rye")]
+            first = Suite(baker, cases, scorers=[exact()], name="first")
+            second = Suite(baker, cases[1:], scorers=[exact()], name="second")
+            """
+        },
+    )
+    file = "agents/baker/evals/two.py"
+    pytester.runpytest("--bread", "-p", "no:xdist").assert_outcomes(failed=1, passed=2)
+    again = pytester.runpytest("--bread", "--lf", "-p", "no:xdist")
+    again.assert_outcomes(failed=1)
+    one = pytester.runpytest("--bread", f"{file}::first: a:b", "-p", "no:xdist")
+    one.assert_outcomes(failed=1)
