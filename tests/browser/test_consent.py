@@ -81,7 +81,7 @@ def test_after_a_kernel_restart_the_card_says_so_and_pending_has_the_form(
     card = notebook.cell(1).card
     notebook.restart_kernel()
     card.wait_for_state(DEAD, DEAD_SECONDS)
-    expect(card.node).to_contain_text("Run %bread pending in a new cell to answer")
+    expect(card.node).to_contain_text("%load_ext bread_nb, then %bread pending")
     expect(form.button("Approve")).to_have_attribute("aria-disabled", "true")
     card.press("Try again")
     card.wait_for_state(DEAD, DEAD_SECONDS)

@@ -169,7 +169,7 @@ def test_a_reloaded_page_redraws_what_waits_and_the_answer_counts(
     cell.card.form().press("Approve")
     cell.card.wait_for_state("Finished")
     expect(cell.card.prose).to_contain_text("The blog said: published Wheat x1")
-    expect(cell.card.node).to_contain_text("The saved copy below is older")
+    expect(cell.card.node).to_contain_text("is older than this card")
     assert kitchen.ledger() == ["Wheat x1"]
 
 
@@ -185,7 +185,7 @@ def test_a_page_reloaded_while_its_cell_works_keeps_the_card_and_says_what_to_do
     kitchen.let("more")
     notebook.wait_until_ready()
     cell.card.wait_for_state("Finished")
-    expect(cell.card.node).to_contain_text("The saved copy below is older")
+    expect(cell.card.node).to_contain_text("is older than this card")
     notebook.cell(2).run()
     expect(cell.card.prose).to_contain_text(WHOLE)
     notebook.add("%bread show last").run()
