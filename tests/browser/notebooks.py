@@ -25,7 +25,7 @@ from playwright.sync_api import (
 )
 
 LOAD_SECONDS = 60
-CELL_SECONDS = 30
+CELL_SECONDS = 60
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 NEARBY = ("", "127.0.0.1")
 LOAD = "%load_ext bread_nb"
