@@ -7,8 +7,9 @@ used, so that `import bread_nb` is quick. The package is also an IPython extensi
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from bread_nb.base.later import names_of
 
 if TYPE_CHECKING:
     from bread_nb.base.names import leaf_name, perm_id
@@ -115,14 +116,7 @@ _HOMES = {
     ),
     "tools.tool": ("ToolContext", "human_tool", "tool"),
 }
-_MODULES = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    home = _MODULES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'bread_nb' has no attribute {name!r}")
-    return getattr(import_module(f"bread_nb.{home}"), name)
+__getattr__ = names_of(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -34,6 +34,7 @@ __all__ = [
     "ToolError",
     "ValidationError",
     "closest",
+    "not_yet",
     "words_of",
 ]
 
@@ -246,6 +247,16 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like `name`, or None when none is near."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return found[0] if found else None
+
+
+def not_yet(owner: str, name: str) -> BreadError:
+    """The error for a field or an option whose capability has not come yet."""
+    return BreadError(
+        f"{owner}({name}=...) is not available yet.",
+        code="NOT_AVAILABLE",
+        why="this version has no such capability.",
+        do=f"leave {name} out",
+    )
 
 
 def words_of(error: BaseException) -> str:

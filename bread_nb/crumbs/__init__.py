@@ -8,9 +8,9 @@ loaded when they are first used.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from bread_nb.base.later import names_of
 from bread_nb.crumbs.codec import from_wire, to_wire
 from bread_nb.crumbs.crumb import Crumb, ErrorInfo, UnknownCrumb
 from bread_nb.crumbs.turns import (
@@ -105,7 +105,4 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name in __all__:
-        return getattr(import_module("bread_nb.crumbs.compositions"), name)
-    raise AttributeError(f"module 'bread_nb.crumbs' has no attribute {name!r}")
+__getattr__ = names_of(__name__, {"compositions": __all__})

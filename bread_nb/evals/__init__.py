@@ -5,8 +5,9 @@ Each name is loaded when it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from bread_nb.base.later import names_of
 
 if TYPE_CHECKING:
     from bread_nb.evals.case import Case, Suite
@@ -58,14 +59,7 @@ _HOMES = {
     "scoring": ("Attempt", "Scorer", "Verdict"),
     "trail": ("crumbs",),
 }
-_MODULES = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    home = _MODULES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'bread_nb.evals' has no attribute {name!r}")
-    return getattr(import_module(f"bread_nb.evals.{home}"), name)
+__getattr__ = names_of(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -32,7 +32,7 @@ from bread_nb.runtime.outcome import (
 from bread_nb.runtime.run import Run
 from bread_nb.stores.records import RunRow, Session
 
-__all__ = ["BUSY", "Attempts", "Spent"]
+__all__ = ["BUSY", "Attempts", "Spent", "told"]
 
 # Somebody else has it in hands; what becomes of it can be seen a moment later.
 BUSY = frozenset(
@@ -305,9 +305,13 @@ def _live(item: Item, run: Run, outcome: Outcome) -> Attempt:
 
 def _failed(attempt: Attempt, error: BreadError | Halt) -> Attempt:
     """The attempt with the fault that ended it."""
-    words = " ".join(line.strip() for line in error.lines()[:2])
     text = str(error.context.get("text") or "") or attempt.text
-    return replace(attempt, status="failed", error=words, text=text)
+    return replace(attempt, status="failed", error=told(error), text=text)
+
+
+def told(error: BreadError) -> str:
+    """What happened and why, in one line."""
+    return " ".join(line.strip() for line in error.lines()[:2])
 
 
 def _whole(row: RunRow) -> float | None:

@@ -11,15 +11,16 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from importlib import import_module
 from typing import TypeAlias, cast
 
 from pydantic import JsonValue
 
 from bread_nb.base.ids import monotonic
 from bread_nb.bread import Bread
+from bread_nb.errors import BreadError
 from bread_nb.evals.attempts import Attempts
 from bread_nb.evals.case import Suite
+from bread_nb.evals.extras import needed
 from bread_nb.evals.report import Report, SuiteReport
 from bread_nb.evals.rows import row_of
 from bread_nb.evals.scoresheet import EvalRow, Item, Sheet, items_of, open_sheet
@@ -156,7 +157,13 @@ async def _hands(bread: Bread, options: Options) -> AsyncGenerator[tuple[Make, i
     if options.on is None:
         yield row_of, options.concurrency
         return
-    cluster = import_module("bread_nb.evals.fanout").cluster_of(options.on, bread)
+    missing = BreadError(
+        "A cluster needs dask.",
+        code="MISSING_EXTRA",
+        why="distributed is not installed.",
+        do='pip install "bread-nb[fanout]"',
+    )
+    cluster = needed("bread_nb.evals.fanout", missing).cluster_of(options.on, bread)
     async with cluster.listening(bread.publish):
         yield cluster.make, max(options.concurrency, cluster.room)
 

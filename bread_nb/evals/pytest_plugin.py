@@ -128,11 +128,31 @@ class SuiteFile(pytest.File):
         return _short(excinfo) or super().repr_failure(excinfo)
 
 
-class CaseItem(pytest.Item):
+class _Item(pytest.Item):
+    """A test whose failure is told in the three lines of its error."""
+
+    def __init__(self, *, of: str, **rest: Any) -> None:  # noqa: ANN401
+        cast("Any", super()).__init__(**rest)
+        self._of = of
+
+    def repr_failure(
+        self,
+        excinfo: pytest.ExceptionInfo[BaseException],
+        style: Any = None,  # noqa: ANN401
+    ) -> str | Any:  # noqa: ANN401
+        """What its scorers said, what a cell raised, or the diff."""
+        return _short(excinfo) or super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Where it stands."""
+        return self.path, None, f"{self._of}: {self.name}"
+
+
+class CaseItem(_Item):
     """One case; every repeat of it must pass."""
 
     def __init__(self, *, suite: Suite, **rest: Any) -> None:  # noqa: ANN401
-        cast("Any", super()).__init__(**rest)
+        super().__init__(of=suite.name, **rest)
         self.suite = suite
 
     def runtest(self) -> None:
@@ -142,18 +162,6 @@ class CaseItem(pytest.Item):
         for row in report.rows:
             self.add_report_section("call", "answer", row.answer)
         report.check()
-
-    def repr_failure(
-        self,
-        excinfo: pytest.ExceptionInfo[BaseException],
-        style: Any = None,  # noqa: ANN401
-    ) -> str | Any:  # noqa: ANN401
-        """What its scorers said."""
-        return _short(excinfo) or super().repr_failure(excinfo, style)
-
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where it stands."""
-        return self.path, None, f"{self.suite.name}: {self.name}"
 
 
 class NotebookFile(pytest.File):
@@ -177,11 +185,11 @@ class NotebookFile(pytest.File):
         self.run.end()
 
 
-class CellItem(pytest.Item):
+class CellItem(_Item):
     """One cell: it runs, and shows what the file says."""
 
     def __init__(self, *, index: int, **rest: Any) -> None:  # noqa: ANN401
-        cast("Any", super()).__init__(**rest)
+        super().__init__(of=rest["parent"].path.name, **rest)
         self.index = index
 
     def runtest(self) -> None:
@@ -190,18 +198,6 @@ class CellItem(pytest.Item):
         difference = parent.run.run(self.index)
         if difference is not None:
             pytest.fail(f"it shows something else now:\n{difference}", pytrace=False)
-
-    def repr_failure(
-        self,
-        excinfo: pytest.ExceptionInfo[BaseException],
-        style: Any = None,  # noqa: ANN401
-    ) -> str | Any:  # noqa: ANN401
-        """What the cell raised, or the diff."""
-        return _short(excinfo) or super().repr_failure(excinfo, style)
-
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where it stands."""
-        return self.path, None, f"{self.path.name}: {self.name}"
 
 
 def _short(excinfo: pytest.ExceptionInfo[BaseException]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from bread_nb.errors import BreadError
 from bread_nb.evals.comparison import Comparison, Tally
+from bread_nb.evals.extras import needed
 from bread_nb.evals.odds import interval, pass_at, spread
 from bread_nb.evals.scoresheet import EvalRow
 
@@ -76,9 +77,7 @@ class SuiteReport:
     @property
     def cost(self) -> float | None:
         """US dollars, judges included; None when a part of it is not known."""
-        costs = [row.cost for row in self.rows]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
+        return _total(row.cost for row in self.rows)
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -151,9 +150,7 @@ class Report:
     @property
     def cost(self) -> float | None:
         """US dollars, judges included; None when a part of it is not known."""
-        costs = [suite.cost for suite in self.suites]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) if len(known) == len(costs) else None
+        return _total(suite.cost for suite in self.suites)
 
     def failures(self) -> list[EvalRow]:
         """The rows that did not pass."""
@@ -227,7 +224,7 @@ class Report:
         Raises:
             BreadError: `MISSING_EXTRA` without pandas.
         """
-        pandas: Any = _needed("pandas")
+        pandas: Any = _package("pandas")
         return pandas.DataFrame([_flat(s, row) for s in self.suites for row in s.rows])
 
     def plot(self) -> Any:  # noqa: ANN401
@@ -236,7 +233,7 @@ class Report:
         Raises:
             BreadError: `MISSING_EXTRA` without matplotlib.
         """
-        _needed("matplotlib")
+        _package("matplotlib")
         return import_module("bread_nb.evals.charts").draw(self)
 
     def to_json(self) -> dict[str, JsonValue]:
@@ -294,6 +291,16 @@ class Report:
 
 def _numbered(name: str, number: int) -> str:
     return name if number == 1 else f"{name} ({number})"
+
+
+def _total(costs: Iterable[float | None]) -> float | None:
+    """The sum of costs; None when one of them is not known."""
+    total = 0.0
+    for cost in costs:
+        if cost is None:
+            return None
+        total += cost
+    return total
 
 
 def _share(rows: Sequence[EvalRow]) -> float:
@@ -364,16 +371,14 @@ def _failed(wrong: Sequence[str], report: Report) -> BreadError:
     )
 
 
-def _needed(package: str) -> object:
-    try:
-        return import_module(package)
-    except ImportError:
-        raise BreadError(
-            f"{package} is needed for this.",
-            code="MISSING_EXTRA",
-            why="it is not installed.",
-            do=f"pip install {package}",
-        ) from None
+def _package(name: str) -> Any:  # noqa: ANN401
+    missing = BreadError(
+        f"{name} is needed for this.",
+        code="MISSING_EXTRA",
+        why="it is not installed.",
+        do=f"pip install {name}",
+    )
+    return needed(name, missing)
 
 
 def _count(number: int, noun: str) -> str:

@@ -10,7 +10,7 @@ from bread_nb.base.redact import Redactor
 from bread_nb.base.retry import retrying
 from bread_nb.crumbs import EvalVerdict
 from bread_nb.errors import BreadError, Halt
-from bread_nb.evals.attempts import BUSY, Attempts
+from bread_nb.evals.attempts import BUSY, Attempts, told
 from bread_nb.evals.case import Suite
 from bread_nb.evals.scoresheet import EvalRow, Item
 from bread_nb.evals.scoring import Attempt, Scorer, Verdict
@@ -64,8 +64,7 @@ async def _tried(attempts: Attempts, item: Item, session: str) -> EvalRow | None
             return None
         if error.code == "RUN_CANCELLED":
             raise
-        words = " ".join(line.strip() for line in error.lines()[:2])
-        name, said = item.case.name, redactor.text(words)
+        name, said = item.case.name, redactor.text(told(error))
         return EvalRow(case=name, repeat=item.repeat, status="error", error=said)
     verdicts: list[Verdict] = []
     if attempt.status != "failed":

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from typing import Any, cast
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -19,6 +18,7 @@ from bread_nb.base.wire import read_json
 from bread_nb.compose.judge import Critic, Judgement, Predicate, Rubric
 from bread_nb.compose.judge import judge as judge_work
 from bread_nb.errors import BreadError, ValidationError
+from bread_nb.evals.extras import needed
 from bread_nb.evals.scoring import MISSING, Attempt, Scorer, as_text
 from bread_nb.evals.sources import source_of
 from bread_nb.runtime.agent import ModelSource, ToolSource
@@ -231,16 +231,14 @@ def similar(expected: object = MISSING, *, least: float = 0.7) -> Scorer:
 
 
 def _nearness(first: str, second: str) -> float:
-    try:
-        module: Any = import_module("bread_nb.evals.embedding")
-    except ImportError:
-        raise BreadError(
-            "similar() needs an embedding.",
-            code="MISSING_EXTRA",
-            why="wordllama is not installed.",
-            do='pip install "bread-nb[embed]"',
-        ) from None
-    return cast("float", module.nearness(first, second))
+    missing = BreadError(
+        "similar() needs an embedding.",
+        code="MISSING_EXTRA",
+        why="wordllama is not installed.",
+        do='pip install "bread-nb[embed]"',
+    )
+    embedding = needed("bread_nb.evals.embedding", missing)
+    return cast("float", embedding.nearness(first, second))
 
 
 def _wanted(expected: object, attempt: Attempt) -> object:

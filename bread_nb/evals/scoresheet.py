@@ -8,7 +8,7 @@ goes on with its rows; after that a new round begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import ClassVar, Literal, cast
 
 from pydantic import JsonValue
@@ -100,18 +100,8 @@ class EvalRow:
     def to_json(self) -> dict[str, JsonValue]:
         """The row as plain JSON."""
         return {
-            "case": self.case,
-            "repeat": self.repeat,
-            "status": self.status,
-            "score": self.score,
+            **{name: getattr(self, name) for name in _FIELDS},
             "verdicts": [verdict.to_json() for verdict in self.verdicts],
-            "answer": self.answer,
-            "error": self.error,
-            "cost": self.cost,
-            "tokens": self.tokens,
-            "turns": self.turns,
-            "ms": self.ms,
-            "run": self.run,
             "tags": list(self.tags),
         }
 
@@ -124,7 +114,7 @@ class EvalRow:
         """
         if not isinstance(value, dict):
             raise ValueError("this is no row of an evaluation")
-        known = {k: v for k, v in value.items() if k in EvalRow.__dataclass_fields__}
+        known = {k: v for k, v in value.items() if k in _FIELDS}
         verdicts = cast("list[dict[str, object]]", known.pop("verdicts", []))
         tags = cast("list[str]", known.pop("tags", []))
         try:
@@ -135,6 +125,9 @@ class EvalRow:
             )
         except TypeError as error:
             raise ValueError(f"this is no row of an evaluation: {error}") from None
+
+
+_FIELDS = tuple(each.name for each in fields(EvalRow))
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ whole suite.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Final, cast
 
@@ -94,13 +94,7 @@ class Verdict:
 
     def to_json(self) -> dict[str, JsonValue]:
         """The verdict as plain JSON."""
-        return {
-            "scorer": self.scorer,
-            "passed": self.passed,
-            "score": self.score,
-            "why": self.why,
-            "broken": self.broken,
-        }
+        return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from bread_nb.a2ui.figures import clock
 from bread_nb.evals.pages import comparison_page, suite_page
 from bread_nb.evals.signs import MARKS, MOST_ROWS, one_line, percent
 
@@ -84,13 +85,8 @@ def progress_line(progress: Progress) -> str:
     if progress.cost:
         parts.append(f"{least}${progress.cost:.4f}")
     if progress.rest is not None and not progress.ended:
-        parts.append(f"about {_clock(progress.rest)} to go")
+        parts.append(f"about {clock(round(1000 * progress.rest))} to go")
     return " · ".join(parts)
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}:{rest:02d}"
 
 
 def _table(suite: SuiteReport) -> list[list[str]]:

@@ -13,7 +13,7 @@ from typing import cast
 
 from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.crumbs import Crumb
-from bread_nb.errors import BreadError
+from bread_nb.errors import BreadError, not_yet
 from bread_nb.project.borders import USER_FAULTS, open_border
 from bread_nb.project.mending import Place, Trouble, diagnose, trouble
 from bread_nb.providers.catalog import Factory
@@ -72,12 +72,7 @@ class BreadConfig:
     def __post_init__(self) -> None:
         for name in _LATER:
             if getattr(self, name):
-                raise BreadError(
-                    f"BreadConfig({name}=...) is not available yet.",
-                    code="NOT_AVAILABLE",
-                    why="this version has no such capability.",
-                    do=f"leave {name} out",
-                )
+                raise not_yet("BreadConfig", name)
         for name, fits, wanted in _RULES:
             value: object = getattr(self, name)
             if value is not None and not fits(value):

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, cast, runtime_checkable
 from pydantic import JsonValue
 
 from bread_nb.base.schema import Schema
-from bread_nb.errors import BreadError
+from bread_nb.errors import BreadError, not_yet
 from bread_nb.governance.permissions import Permissions
 from bread_nb.providers.catalog import Factory
 from bread_nb.providers.model import ChatModel, Model, split_name
@@ -132,12 +132,7 @@ class Agent:
         for name in _LATER:
             value: object = getattr(self, name)
             if value is not None and (value or name not in ("tasks", "plugins")):
-                raise BreadError(
-                    f"Agent({name}=...) is not available yet.",
-                    code="NOT_AVAILABLE",
-                    why="this version has no such capability.",
-                    do=f"leave {name} out",
-                )
+                raise not_yet("Agent", name)
         self._check_fields()
         if isinstance(self.model, str):
             split_name(self.model)

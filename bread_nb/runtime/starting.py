@@ -14,7 +14,7 @@ from bread_nb.base.ids import new_id, now_ms
 from bread_nb.base.redact import environment_secrets
 from bread_nb.base.wire import dumps, json_safe
 from bread_nb.crumbs import HumanRequired, RunStart
-from bread_nb.errors import BreadError, Halt, ValidationError
+from bread_nb.errors import BreadError, Halt, ValidationError, not_yet
 from bread_nb.messages import File, Message, user
 from bread_nb.runtime.agent import Agent, ModelSource
 from bread_nb.runtime.attachments import FileSource, take_in
@@ -82,12 +82,7 @@ def refuse_later(**given: object) -> None:
     """
     for name, value in given.items():
         if value is not None:
-            raise BreadError(
-                f"run({name}=...) is not available yet.",
-                code="NOT_AVAILABLE",
-                why="this version has no such capability.",
-                do=f"leave {name} out",
-            )
+            raise not_yet("run", name)
 
 
 async def start_run(start: Start, kit: Kit, live: Live) -> Outcome:

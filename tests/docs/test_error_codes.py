@@ -71,3 +71,8 @@ def test_every_code_is_on_the_page(maker: ModuleType) -> None:
     assert set(explained(maker)) <= set(headings(page)), (
         "run: python scripts/error_codes.py"
     )
+
+
+def test_the_page_in_the_repository_is_the_one_that_is_made(maker: ModuleType) -> None:
+    kept = maker.PAGE.read_text(encoding="utf-8")
+    assert kept == maker.whole_page(), "run python scripts/error_codes.py"

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -132,3 +133,14 @@ async def test_a_cluster_that_is_not_there_is_one_error(
         with pytest.raises(BreadError) as caught:
             await bread.eval(suite, on=named)
         assert caught.value.code == "NO_CLUSTER"
+
+
+async def test_a_cluster_without_dask_names_the_extra(
+    bread: Bread, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delitem(sys.modules, "bread_nb.evals.fanout", raising=False)
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(BreadError) as caught:
+        await bread.eval(Suite(paid(Path("nowhere")), numbered(1)), on="dask")
+    assert caught.value.code == "MISSING_EXTRA"
+    assert caught.value.do == 'pip install "bread-nb[fanout]"'
