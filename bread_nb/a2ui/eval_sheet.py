@@ -11,14 +11,13 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from bread_nb.a2ui.card import CATALOG
+from bread_nb.a2ui.board import Board, Json
 from bread_nb.a2ui.figures import cap, clock, money
 from bread_nb.a2ui.values import visible
 from bread_nb.a2ui.words import say
 
 __all__ = ["EvalEnd", "EvalFigures", "EvalSheet", "Missed"]
 
-Json = dict[str, JsonValue]
 EvalEnd = Literal["finished", "stopped", "failed"]
 
 _LONGEST = 200
@@ -27,15 +26,15 @@ _LOOKS: dict[EvalEnd, tuple[str, str]] = {
     "stopped": ("still", "square"),
     "failed": ("bad", "cross"),
 }
-_COMPONENTS: list[Json] = [
-    {
+_COMPONENTS: dict[str, Json] = {
+    "root": {
         "id": "root",
         "component": "RunCard",
         **{key: {"path": f"/{key}"} for key in ("head", "trail", "note", "error")},
         "children": ["eval"],
     },
-    {"id": "eval", "component": "Evaluation", "value": {"path": "/b/eval"}},
-]
+    "eval": {"id": "eval", "component": "Evaluation", "value": {"path": "/b/eval"}},
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,67 +116,25 @@ def _counts(figures: EvalFigures) -> dict[str, str]:
     }
 
 
-class EvalSheet:
-    """The surface of one evaluation, and what the page knows of it.
-
-    Args:
-        surface: The surface's id.
-    """
+class EvalSheet(Board):
+    """The surface of one evaluation, and what the page knows of it."""
 
     def __init__(self, surface: str) -> None:
-        self.surface = surface
+        super().__init__(surface)
         self.foreground = False
         self.figures = EvalFigures()
         self.elapsed_ms = 0
         self.stopping = False
         self.end: EvalEnd | None = None
         self.note: str | None = None
-        self.seq = 0
-        self._values: dict[str, JsonValue] = {}
 
-    def frame(self) -> Json | None:
-        """What changed since the last frame, or None."""
-        values = self._drawn()
-        sets = [(k, v) for k, v in values.items() if self._values.get(k) != v]
-        self._values = values
-        if not sets:
-            return None
-        self.seq += 1
-        messages: list[JsonValue] = [
-            {
-                "version": "v0.9",
-                "updateDataModel": {"surfaceId": self.surface, "path": k, "value": v},
-            }
-            for k, v in sets
-        ]
-        return {"t": "frame", "seq": self.seq, "messages": messages, "append": []}
-
-    def snapshot(self) -> Json:
-        """The whole of it; the next frame counts from here."""
-        self.frame()
-        start: Json = {"surfaceId": self.surface, "catalogId": CATALOG}
-        update: Json = {"surfaceId": self.surface, "components": [*_COMPONENTS]}
-        data: Json = {
-            "head": self._values["/head"],
-            "note": self._values["/note"],
-            "trail": [],
-            "error": None,
-            "b": {"eval": self._values["/b/eval"]},
-        }
-        messages: list[JsonValue] = [
-            {"version": "v0.9", "createSurface": start},
-            {"version": "v0.9", "updateComponents": update},
-            {
-                "version": "v0.9",
-                "updateDataModel": {"surfaceId": self.surface, "value": data},
-            },
-        ]
-        return {"t": "snapshot", "seq": self.seq, "messages": messages}
-
-    def _drawn(self) -> dict[str, JsonValue]:
-        return {
+    def drawn(self) -> tuple[dict[str, Json], dict[str, JsonValue]]:
+        """A run card without a trail, and one block in it."""
+        return _COMPONENTS, {
             "/head": self._head(),
             "/note": self._note(),
+            "/trail": [],
+            "/error": None,
             "/b/eval": _block(self.figures, working=self.end is None),
         }
 

@@ -13,7 +13,8 @@ from typing import Literal
 from pydantic import JsonValue
 
 from bread_nb.a2ui.blocks import Form, Prose, tool_name
-from bread_nb.a2ui.card import CATALOG, Card
+from bread_nb.a2ui.board import Board, Json
+from bread_nb.a2ui.card import Card
 from bread_nb.a2ui.questions import form_view
 from bread_nb.a2ui.values import masked, preview, sound, text_of, visible
 from bread_nb.a2ui.views import head_view
@@ -21,12 +22,10 @@ from bread_nb.a2ui.words import say
 
 __all__ = ["InboxRow", "InboxSheet"]
 
-Json = dict[str, JsonValue]
 RowState = Literal["open", "settled", "gone"]
 
 _SHORT = 100
 _DID = 12
-_VOLATILE = "age_ms"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -137,75 +136,24 @@ def _said(card: Card) -> str:
     return ""
 
 
-class InboxSheet:
-    """The rows, and what the page knows of them.
+class InboxSheet(Board):
+    """The rows, and what the page knows of them."""
 
-    Args:
-        surface: The surface's id.
-    """
+    places = ("rows", "b")
+    volatile = frozenset({"age_ms"})
 
     def __init__(self, surface: str) -> None:
-        self.surface = surface
+        super().__init__(surface)
         self.rows: dict[str, InboxRow] = {}
         self.more = 0
-        self.seq = 0
-        self._components: dict[str, Json] = {}
-        self._values: dict[str, Json] = {}
 
     def waiting(self) -> list[InboxRow]:
         """The rows that can be answered, oldest first."""
         return [row for row in self.rows.values() if row.state == "open"]
 
-    def frame(self) -> Json | None:
-        """What changed since the last frame, or None."""
-        components, values = self._drawn()
-        changed = [c for k, c in components.items() if self._components.get(k) != c]
-        sets = [
-            (path, value)
-            for path, value in values.items()
-            if _steady(self._values.get(path)) != _steady(value)
-        ]
-        self._components, self._values = components, values
-        if not changed and not sets:
-            return None
-        self.seq += 1
-        messages = [self._data(path, value) for path, value in sets]
-        if changed:
-            update: Json = {"surfaceId": self.surface, "components": [*changed]}
-            messages.insert(0, {"version": "v0.9", "updateComponents": update})
-        return {"t": "frame", "seq": self.seq, "messages": [*messages], "append": []}
-
-    def snapshot(self) -> Json:
-        """The whole inbox; the next frame counts from here."""
-        self.frame()
-        start: Json = {"surfaceId": self.surface, "catalogId": CATALOG}
-        update: Json = {
-            "surfaceId": self.surface,
-            "components": [*self._components.values()],
-        }
-        data: Json = {"head": self._values["/head"], "rows": {}, "b": {}}
-        for path, value in self._values.items():
-            _, place, *rest = path.split("/")
-            if rest:
-                held = data[place]
-                assert isinstance(held, dict)
-                held[rest[0]] = value
-        messages: list[JsonValue] = [
-            {"version": "v0.9", "createSurface": start},
-            {"version": "v0.9", "updateComponents": update},
-            {
-                "version": "v0.9",
-                "updateDataModel": {"surfaceId": self.surface, "value": data},
-            },
-        ]
-        return {"t": "snapshot", "seq": self.seq, "messages": messages}
-
-    def _data(self, path: str, value: Json) -> Json:
-        update: Json = {"surfaceId": self.surface, "path": path, "value": value}
-        return {"version": "v0.9", "updateDataModel": update}
-
-    def _drawn(self) -> tuple[dict[str, Json], dict[str, Json]]:
-        values: dict[str, Json] = {"/head": self._head()}
+    def drawn(self) -> tuple[dict[str, Json], dict[str, JsonValue]]:
+        """The head, and a row for each that waits or waited, with its form if asked."""
+        values: dict[str, JsonValue] = {"/head": self._head()}
         components: dict[str, Json] = {}
         for row in self.rows.values():
             component: Json = {"id": row.id, "component": "InboxRow"}
@@ -241,8 +189,3 @@ def inbox_title(calls: int, broken: int) -> str:
         return runs
     waiting = say("inbox_calls", {"n": calls})
     return say("inbox_both", {"calls": waiting, "runs": runs}) if broken else waiting
-
-
-def _steady(value: Json | None) -> Json | None:
-    """A value without the figure that changes by itself."""
-    return value and {k: v for k, v in value.items() if k != _VOLATILE}

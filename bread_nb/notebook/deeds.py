@@ -29,7 +29,6 @@ from bread_nb.runtime.run import Run
 
 __all__ = ["Deeds", "Following"]
 
-Json = dict[str, JsonValue]
 Client = Callable[[], str | None]
 
 # A name, such as a handle, keeps its letters where a sentence begins with it.
@@ -85,7 +84,7 @@ class Deeds:
 
     def act(self, screen: Screen, action: Action) -> None:
         """Carry out an action; its acknowledgement and its result go to the screen."""
-        screen.answer({"t": "ack", "id": action.id})
+        screen.acknowledge(action.id)
         try:
             self._act(screen, action)
         except Exception as error:  # noqa: BLE001
@@ -123,9 +122,7 @@ class Deeds:
                 )
 
     def _tell(self, screen: Screen, action: Action, *, data: JsonValue = None) -> None:
-        result: Json = {"t": "result", "id": action.id, "ok": True, "problems": []}
-        handed: Json = {} if data is None else {"data": data}
-        screen.answer({**result, "say": None, **handed})
+        screen.result(action.id, ok=True, data=data)
 
     def _hand_out(self, screen: Screen, action: Action) -> None:
         """Give the page what it may show or save."""
@@ -147,9 +144,8 @@ class Deeds:
         error: BaseException,
         problems: list[Problem] | None = None,
     ) -> None:
-        wrong: list[JsonValue] = [p.to_wire() for p in problems or []]
-        refusal: Json = {"t": "result", "id": action.id, "ok": False}
-        screen.answer({**refusal, "say": words_of(error), "problems": wrong})
+        wrong = [p.to_wire() for p in problems or []]
+        screen.result(action.id, ok=False, say=words_of(error), problems=wrong)
 
     # -- stop, end, go on, discard -----------------------------------------------------
 

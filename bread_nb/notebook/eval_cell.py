@@ -28,7 +28,6 @@ from bread_nb.notebook.show import Screen
 
 __all__ = ["EvalCell"]
 
-Json = dict[str, JsonValue]
 
 _LOOK_SECONDS = 1.0
 _UNSEEN_SECONDS = 3.0
@@ -206,14 +205,13 @@ class EvalCell:
 
     def _act(self, screen: Screen, action: Action) -> None:
         """Stop is all that can be asked for here."""
-        screen.answer({"t": "ack", "id": action.id})
+        screen.acknowledge(action.id)
         works = self._sheet.end is None
         ok = works and action.name == "stop" and action.surface == self._sheet.surface
         if ok:
             self._stop()
         words = None if ok else "It does not work any more. There is nothing to stop."
-        result: Json = {"t": "result", "id": action.id, "ok": ok, "problems": []}
-        screen.answer({**result, "say": words})
+        screen.result(action.id, ok=ok, say=words)
 
 
 def _figures(progress: Progress, budget: float | None) -> EvalFigures:

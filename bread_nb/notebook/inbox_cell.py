@@ -32,7 +32,6 @@ from bread_nb.project.listing import list_pending
 
 __all__ = ["InboxCell"]
 
-Json = dict[str, JsonValue]
 
 _MOST_ROWS = 100
 _ASK_SECONDS = 2.0
@@ -316,9 +315,8 @@ class InboxCell:
         if row is not None and ok:
             self._unfold(row)
         words = row.end if row is not None and row.end else "This waits no more."
-        self.screen.answer({"t": "ack", "id": action.id})
-        result: Json = {"t": "result", "id": action.id, "ok": ok, "problems": []}
-        self.screen.answer({**result, "say": None if ok else words})
+        self.screen.acknowledge(action.id)
+        self.screen.result(action.id, ok=ok, say=None if ok else words)
 
     def _row_of(self, action: Action) -> InboxRow | None:
         rows = self._sheet.rows

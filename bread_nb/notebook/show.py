@@ -6,7 +6,7 @@ at it any more; the picture is drawn at every end and drawn anew after a resume.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
@@ -98,6 +98,24 @@ class Screen:
         """Send a message that a view waits for."""
         if self._widget is not None:
             self.cell.context.copy().run(self._widget.tell, message)
+
+    def acknowledge(self, action_id: str) -> None:
+        """Tell the view that its action has come."""
+        self.answer({"t": "ack", "id": action_id})
+
+    def result(
+        self,
+        action_id: str,
+        *,
+        ok: bool,
+        say: str | None = None,
+        problems: Sequence[JsonValue] = (),
+        data: JsonValue = None,
+    ) -> None:
+        """Tell the view what came of its action, and hand it what it asked for."""
+        told: Json = {"t": "result", "id": action_id, "ok": ok, "say": say}
+        handed: Json = {} if data is None else {"data": data}
+        self.answer({**told, "problems": [*problems], **handed})
 
     def greet(self, view: str, client: str | None) -> None:
         """A view has said that it is there.
