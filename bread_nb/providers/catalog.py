@@ -8,8 +8,7 @@ called.
 from __future__ import annotations
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TypeAlias, TypeVar, cast
@@ -27,6 +26,7 @@ from bread_nb.providers.model import (
     Model,
     ModelRequest,
     Wrapper,
+    closing,
     split_name,
 )
 from bread_nb.providers.pace import merged
@@ -165,7 +165,7 @@ class Named:
     async def _first(self, request: ModelRequest) -> AsyncIterator[Delta]:
         made = await self.make()
         stream = made.stream(self._filled(request))
-        async with aclosing(cast("AsyncGenerator[Delta]", stream)) as deltas:
+        async with closing(stream) as deltas:
             async for delta in deltas:
                 yield delta
 

@@ -33,6 +33,7 @@ from bread_nb.providers.model import (
     ModelRequest,
     TextChunk,
     UsageReport,
+    closing,
 )
 from bread_nb.providers.naming import CallIds
 from bread_nb.providers.one_shot import Parse
@@ -177,7 +178,7 @@ class CliPipe:
             await probe(self.name, ask)
             self._probed = True
         stream = in_rounds(self.name, ask).stream(request)
-        async with aclosing(cast("AsyncGenerator[Delta]", stream)) as deltas:
+        async with closing(stream) as deltas:
             async for delta in deltas:
                 yield delta
 

@@ -5,9 +5,7 @@ Each round is one start of the program, told the whole conversation again.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing
-from typing import cast
+from collections.abc import AsyncIterator, Callable
 
 from bread_nb.base.wire import read_json
 from bread_nb.errors import BreadError
@@ -20,6 +18,7 @@ from bread_nb.providers.model import (
     Delta,
     ModelRequest,
     TextChunk,
+    closing,
 )
 
 __all__ = ["in_rounds", "probe"]
@@ -72,8 +71,7 @@ async def probe(name: str, ask: Ask) -> None:
     """
     request = ModelRequest(model="", messages=(user(_QUESTION),), tools=(_PROBE,))
     called, given, said = list[str](), "", ""
-    stream = cast("AsyncGenerator[Delta]", in_rounds(name, ask).stream(request))
-    async with aclosing(stream) as deltas:
+    async with closing(in_rounds(name, ask).stream(request)) as deltas:
         async for delta in deltas:
             match delta:
                 case CallStart():

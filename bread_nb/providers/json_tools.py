@@ -7,8 +7,7 @@ guessed: what is no whole call is words, or a call with broken arguments.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -34,6 +33,7 @@ from bread_nb.providers.model import (
     Restart,
     TextChunk,
     Wrapper,
+    closing,
 )
 from bread_nb.providers.naming import CallIds
 
@@ -69,8 +69,7 @@ class JsonTools(Wrapper):
     async def _called(self, request: ModelRequest) -> AsyncIterator[Delta]:
         ids, ending = CallIds(request.messages), _ending(request)
         reply = Reply(ending, ids, bare=request.output_schema is not None)
-        stream = cast("AsyncGenerator[Delta]", self.inner.stream(_shaped(request)))
-        async with aclosing(stream) as deltas:
+        async with closing(self.inner.stream(_shaped(request))) as deltas:
             async for delta in deltas:
                 match delta:
                     case TextChunk(text=text):

@@ -9,9 +9,7 @@ hold an answer in plain text to that form, anything else is a grammar itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing
-from typing import cast
+from collections.abc import AsyncIterator
 
 from pydantic import JsonValue
 
@@ -29,6 +27,7 @@ from bread_nb.providers.model import (
     Model,
     ModelRequest,
     TextChunk,
+    closing,
 )
 from bread_nb.providers.naming import CallIds
 from bread_nb.providers.openai import OpenAI
@@ -81,7 +80,7 @@ class Local:
             return
         dialect = await self._dialect()
         stream = dialect.stream(self._asked(step, request))
-        async with aclosing(cast("AsyncGenerator[Delta]", stream)) as deltas:
+        async with closing(stream) as deltas:
             if step.tool is None:
                 async for delta in deltas:
                     yield delta

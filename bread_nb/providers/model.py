@@ -7,7 +7,8 @@ A dialect turns a `ModelRequest` into `Delta`s. It ends every stream with one
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, cast, runtime_checkable
 
@@ -39,6 +40,7 @@ __all__ = [
     "TextChunk",
     "UsageReport",
     "Wrapper",
+    "closing",
     "split_name",
 ]
 
@@ -266,6 +268,19 @@ class Lookup(Protocol):
     def shared(self, key: str, made: T) -> T:
         """What was shared under `key` first."""
         ...
+
+
+@asynccontextmanager
+async def closing(
+    stream: AsyncIterator[Delta],
+) -> AsyncGenerator[AsyncIterator[Delta]]:
+    """A stream that is closed after the block, if it is one that can be."""
+    try:
+        yield stream
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:
+            await close()
 
 
 class Wrapper:

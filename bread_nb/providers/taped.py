@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import (
-    AsyncGenerator,
     AsyncIterator,
     Awaitable,
     Callable,
     Mapping,
 )
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
@@ -32,6 +30,7 @@ from bread_nb.providers.model import (
     Model,
     ModelRequest,
     Wrapper,
+    closing,
 )
 from bread_nb.providers.prices import stamped
 from bread_nb.providers.rates import Rates
@@ -111,7 +110,7 @@ class Taped(Wrapper):
         made = await make()
         if not is_script(made) and not _unheard_of(made, self.deck):
             raise self.deck.miss(asked, self.path)
-        async with _closing(self.inner.stream(request)) as deltas:
+        async with closing(self.inner.stream(request)) as deltas:
             async for delta in deltas:
                 yield delta
 
@@ -131,7 +130,7 @@ class Taped(Wrapper):
         said: list[Delta] = []
         ends: list[Delta] = []
         try:
-            async with _closing(self.inner.stream(request)) as deltas:
+            async with closing(self.inner.stream(request)) as deltas:
                 async for delta in deltas:
                     said.append(delta)
                     if ends or isinstance(delta, Finish):
@@ -160,19 +159,6 @@ class Taped(Wrapper):
         )
         self.deck.keep(recording, self.path)
         self.deck.recorded.add(request.run_id)
-
-
-@asynccontextmanager
-async def _closing(
-    stream: AsyncIterator[Delta],
-) -> AsyncGenerator[AsyncIterator[Delta]]:
-    """A stream that is closed after the block, if it is one that can be."""
-    try:
-        yield stream
-    finally:
-        close = getattr(stream, "aclose", None)
-        if close is not None:
-            await close()
 
 
 def through(

@@ -7,15 +7,14 @@ models; a temperature out of range is the caller's mistake and stays an error.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import replace
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from pydantic import JsonValue
 
 from bread_nb.errors import ProviderError
-from bread_nb.providers.model import Delta, Finish
+from bread_nb.providers.model import Delta, Finish, closing
 
 __all__ = ["Temperature"]
 
@@ -51,7 +50,7 @@ class Temperature:
     async def _watched(self, settings: Settings, ask: Ask) -> AsyncIterator[Delta]:
         if not self._refused:
             try:
-                async with aclosing(_generator(ask(settings))) as deltas:
+                async with closing(ask(settings)) as deltas:
                     async for delta in deltas:
                         yield delta
                 return
@@ -63,7 +62,7 @@ class Temperature:
                 "%s takes no temperature: it is left out from now on.", self._name
             )
         less = {k: v for k, v in settings.items() if k != "temperature"}
-        async with aclosing(_generator(ask(less))) as deltas:
+        async with closing(ask(less)) as deltas:
             async for delta in deltas:
                 ends = isinstance(delta, Finish)
                 yield replace(delta, temperature_dropped=True) if ends else delta
@@ -71,7 +70,3 @@ class Temperature:
 
 def _refuses_it(error: ProviderError) -> bool:
     return error.context.get("refused") == "temperature"
-
-
-def _generator(stream: AsyncIterator[Delta]) -> AsyncGenerator[Delta, None]:
-    return cast("AsyncGenerator[Delta, None]", stream)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import TypeAlias
 
 from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.errors import BreadError, Halt, words_of
-from bread_nb.providers.model import ChatModel, Delta, Model, ModelRequest
+from bread_nb.providers.model import ChatModel, Delta, Model, ModelRequest, closing
 
 __all__ = ["Source", "refused", "streamed", "tell_fault", "untouched"]
 
@@ -37,11 +37,10 @@ async def streamed(
 ) -> AsyncGenerator[Delta, None]:
     """What a model streams; whatever it raises is a `BreadError`."""
     model_id = model.name.partition(":")[2] or model.name
-    stream: AsyncIterator[Delta] | None = None
     try:
-        stream = model.stream(replace(request, model=model_id))
-        async for delta in stream:
-            yield delta
+        async with closing(model.stream(replace(request, model=model_id))) as deltas:
+            async for delta in deltas:
+                yield delta
     except BreadError:
         raise
     except Exception as error:
@@ -51,10 +50,6 @@ async def streamed(
             why=secrets.text(words_of(error)),
             do="look at the code of this model",
         ) from error
-    finally:
-        close = getattr(stream, "aclose", None)
-        if close is not None:
-            await close()
 
 
 def untouched(error: BreadError) -> bool:

@@ -47,6 +47,7 @@ from bread_nb.providers.model import (
     SessionReport,
     TextChunk,
     UsageReport,
+    closing,
 )
 from bread_nb.runtime.attachments import keep_bytes
 from bread_nb.runtime.metering import Meter
@@ -251,21 +252,18 @@ async def take_turn(
     """
     spoken.clear()
     draft = _Draft(scope, request, meter, spoken=spoken)
-    stream = model.stream(request)
     try:
-        async for delta in stream:
-            draft.take(delta)
-            if draft.file is not None:
-                await draft.keep_file(draft.file)
+        async with closing(model.stream(request)) as deltas:
+            async for delta in deltas:
+                draft.take(delta)
+                if draft.file is not None:
+                    await draft.keep_file(draft.file)
     except BreadError as error:
         if text := "".join(spoken) or draft.dropped:
             error.context.setdefault("text", text)
         raise
     finally:
         draft.close()
-        close = getattr(stream, "aclose", None)
-        if close is not None:
-            await close()
     finish = draft.finish or Finish(None)
     return Turn(
         message=draft.message(),

@@ -15,7 +15,14 @@ from fixtures.wire import messages, said, start, stop, text_block
 from bread_nb.errors import BreadError
 from bread_nb.providers import weights
 from bread_nb.providers.catalog import Catalog, known_providers, resolve
-from bread_nb.providers.model import ChatModel, Delta, Model, ModelRequest
+from bread_nb.providers.model import (
+    ChatModel,
+    Delta,
+    Finish,
+    Model,
+    ModelRequest,
+    TextChunk,
+)
 from bread_nb.providers.scripted import Scripted
 
 OK = messages(start(), *text_block(0, "ok"), *stop())
@@ -104,6 +111,37 @@ async def test_a_factory_may_be_slow():
     model = resolve("oven:7", {"oven": later})
     assert [text_of(await play(model)) for _ in range(2)] == ["7", "7"]
     assert model.free
+
+
+class Plain:
+    """A model of somebody's own, whose stream is an iterator and no more."""
+
+    name, free = "own:plain", True
+
+    def stream(self, request: ModelRequest) -> AsyncIterator[Delta]:
+        return Pieces()
+
+    async def aclose(self) -> None:
+        return
+
+
+class Pieces:
+    def __init__(self) -> None:
+        self._left: list[Delta] = [TextChunk("plain"), Finish("end_turn")]
+
+    def __aiter__(self) -> AsyncIterator[Delta]:
+        return self
+
+    async def __anext__(self) -> Delta:
+        if not self._left:
+            raise StopAsyncIteration
+        return self._left.pop(0)
+
+
+@pytest.mark.parametrize("settings", [{}, {"tools": "json"}])
+async def test_a_stream_needs_no_more_than_to_be_iterated(settings: dict[str, str]):
+    model = resolve(Model("own:plain", settings=settings), {"own": lambda _: Plain()})
+    assert text_of(await play(model)) == "plain"
 
 
 async def test_a_factory_that_gives_no_model_is_named():
