@@ -21,6 +21,7 @@ from fixtures.more_wire import (
     text_item,
     told,
 )
+from fixtures.statuses import STATUSES
 
 from bread_nb.errors import BreadError, TimeoutError
 from bread_nb.providers.catalog import resolve
@@ -104,19 +105,7 @@ async def fault_of(
 
 
 @each
-@pytest.mark.parametrize(
-    ("status", "code", "retryable"),
-    [
-        (400, "BAD_REQUEST", False),
-        (401, "MODEL_AUTH", False),
-        (404, "MODEL_NOT_FOUND", False),
-        (413, "CONTEXT_EXCEEDED", False),
-        (429, "MODEL_RATE_LIMIT", True),
-        (500, "MODEL_ERROR", True),
-        (503, "MODEL_OVERLOADED", True),
-        (529, "MODEL_OVERLOADED", True),
-    ],
-)
+@STATUSES
 async def test_a_status_is_an_error_and_is_asked_once(
     oven: Oven, status: int, code: str, retryable: bool
 ):

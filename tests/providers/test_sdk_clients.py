@@ -12,6 +12,7 @@ import pytest
 from fixtures.model_play import ask, play, play_to_fault, text_of, usage_of
 from fixtures.model_server import ModelServer, Reply
 from fixtures.sdk_clients import CLIENTS, KEY, Carried, claude, framed, openai_client
+from fixtures.statuses import STATUSES
 from fixtures.wire import call_block, messages, start, stop
 
 from bread_nb import Agent, Bread, tool
@@ -74,20 +75,7 @@ async def test_the_answer_may_arrive_in_any_pieces(carried: Carried, size: int):
 
 
 @each
-@pytest.mark.parametrize(
-    ("status", "code", "retryable"),
-    [
-        (400, "BAD_REQUEST", False),
-        (401, "MODEL_AUTH", False),
-        (404, "MODEL_NOT_FOUND", False),
-        (408, "MODEL_ERROR", True),
-        (413, "CONTEXT_EXCEEDED", False),
-        (429, "MODEL_RATE_LIMIT", True),
-        (500, "MODEL_ERROR", True),
-        (503, "MODEL_OVERLOADED", True),
-        (529, "MODEL_OVERLOADED", True),
-    ],
-)
+@STATUSES
 async def test_a_status_is_an_error_and_the_client_does_not_retry(
     carried: Carried, status: int, code: str, retryable: bool
 ):
