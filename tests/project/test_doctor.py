@@ -11,6 +11,8 @@ from types import ModuleType
 import pytest
 from fixtures.model_server import ModelServer, Reply
 from fixtures.projects import SECONDS, Project
+from fixtures.rights import open_folder as open_folder
+from fixtures.rights import without_privileges
 
 from bread_nb import Bread
 from bread_nb.project import surroundings
@@ -149,14 +151,13 @@ async def test_a_store_that_cannot_be_made_is_bad_and_not_ok(project: Project):
     assert about(found, "files .bread/blobs").level == "bad"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-async def test_a_read_only_folder_is_named(project: Project):
+async def test_a_read_only_folder_is_named(open_folder: Path):
+    project = Project(open_folder)
     project.agent("writer")
-    project.root.chmod(0o500)
-    try:
+    await findings(project)  # what it loads on the way may be root's alone
+    project.root.chmod(0o555)
+    with without_privileges():
         store = about(await findings(project), "store")
-    finally:
-        project.root.chmod(0o700)
     assert store.level == "bad"
     assert "is read-only" in store.what
 

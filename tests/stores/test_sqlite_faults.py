@@ -6,20 +6,17 @@ import asyncio
 import os
 import pickle
 import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from fixtures.rights import open_folder as open_folder
+from fixtures.rights import without_privileges
 from stores.sqlite_file import make, names, raw, session
 
 from bread_nb.errors import BreadError
 from bread_nb.stores.records import Session
 from bread_nb.stores.sqlite import SqliteStore
 from bread_nb.stores.store import Entry
-
-NOBODY = 65534
 
 
 @pytest.fixture
@@ -30,28 +27,6 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(tmp_path: Path, path: Path) -> SqliteStore:
     return SqliteStore(path, root=tmp_path)
-
-
-@contextmanager
-def without_privileges() -> Iterator[None]:
-    """Write as somebody whom the rights of a file bind; root may write everywhere."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that everybody may look into."""
-    folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
 
 
 async def test_a_newer_store_is_refused_and_left_alone(store: SqliteStore, path: Path):
