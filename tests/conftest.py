@@ -9,6 +9,14 @@ from hypothesis import settings
 settings.register_profile("sampled", max_examples=25, derandomize=True, deadline=None)
 settings.register_profile("full", max_examples=1000, deadline=None)
 
+# Where things are on this machine; all else it says of itself is not for the tests.
+PLACES = ("BREAD_CHROMIUM", "BREAD_LOCAL_MODEL", "BREAD_NO_LOCAL")
+MOODS = ("CI", "DASK_SCHEDULER_ADDRESS", "FORCE_COLOR", "NO_COLOR", "PYTEST_ADDOPTS")
+
+for name in list(os.environ):
+    ours = name.startswith("BREAD_") and name not in PLACES
+    if ours or name in MOODS or name.endswith("_API_KEY"):
+        del os.environ[name]
 # Under pytest models are replayed; the tests call them unless they test the modes.
 os.environ["BREAD_MODE"] = "live"
 

@@ -33,8 +33,7 @@ TAPE = "agents/parrot/evals/loud.cassette.jsonl"
 
 
 @pytest.fixture
-def aviary(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.delenv("CI", raising=False)
+def aviary(project: Project) -> Project:
     files = {
         "agents/parrot/agent.py": PARROT,
         "agents/parrot/evals/loud.yaml": SUITE,

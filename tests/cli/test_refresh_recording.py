@@ -11,8 +11,7 @@ TAPE = "story.cassette.jsonl"
 
 @pytest.fixture
 def aviary(project: NearProject, monkeypatch: pytest.MonkeyPatch) -> NearProject:
-    for name in ("CI", "BREAD_MODE"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("BREAD_MODE")
     project.write({"agents/parrot/agent.py": PARROT, "other.cassette.jsonl": ""})
     cells = ["%load_ext bread_nb", "%bread parrot hello"]
     notebook = nbformat.v4.new_notebook(

@@ -53,10 +53,11 @@ class Kernel:
     def __init__(self, folder: Path, **env: str) -> None:
         self.folder = folder
         self._manager = KernelManager()
-        clean = {k: v for k, v in os.environ.items() if k not in ("CI", "BREAD_STORE")}
-        clean["PYTHONDONTWRITEBYTECODE"] = "1"
-        clean["IPYTHONDIR"] = str(folder / ".ipython")
-        self._manager.start_kernel(cwd=str(folder), env={**clean, **env})
+        own = {
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "IPYTHONDIR": str(folder / ".ipython"),
+        }
+        self._manager.start_kernel(cwd=str(folder), env={**os.environ, **own, **env})
         self.client = self._manager.blocking_client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=FIRST)

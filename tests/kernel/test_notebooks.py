@@ -54,8 +54,7 @@ def execute(
         resources={"metadata": {"path": str(folder)}},
     )
     variables = {"IPYTHONDIR": str(folder / ".ipython"), **env}
-    clean = {k: v for k, v in os.environ.items() if k not in ("CI", "BREAD_STORE")}
-    client.execute(env={**clean, **variables})
+    client.execute(env={**os.environ, **variables})
     path = folder / name
     nbformat.write(notebook, path)
     return path
@@ -179,7 +178,6 @@ def test_strict_nbval_passes_on_a_saved_notebook(folder: Path, saved: Path):
 
 def nbval(folder: Path, name: str, *options: str) -> list[str]:
     """Run nbval on a notebook; its lines."""
-    clean = {k: v for k, v in os.environ.items() if k not in ("CI", "BREAD_STORE")}
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", name]
     done = subprocess.run(
         [*command, *options, "--nbval-current-env"],
@@ -188,7 +186,7 @@ def nbval(folder: Path, name: str, *options: str) -> list[str]:
         text=True,
         check=False,
         timeout=100,
-        env={**clean, "IPYTHONDIR": str(folder / ".ipython")},
+        env={**os.environ, "IPYTHONDIR": str(folder / ".ipython")},
     )
     return done.stdout.splitlines()
 

@@ -30,12 +30,6 @@ def executed(folder: Path) -> nbformat.NotebookNode:
     return NotebookClient(notebook, resources=resources, timeout=60).execute()
 
 
-@pytest.fixture(autouse=True)
-def _not_in_ci(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CI", "BREAD_STORE"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def test_no_script_of_a_widget_is_saved(tmp_path: Path):
     notebook = executed(tmp_path)
     assert "widgets" not in notebook.metadata

@@ -43,7 +43,6 @@ def test_a_notebook_runs_from_top_to_bottom(
     monkeypatch.setenv("BREAD_PROJECT", str(path.parents[1]))
     monkeypatch.setenv("BREAD_STORE", "memory:")
     monkeypatch.setenv("BREAD_MODE", "live")
-    monkeypatch.delenv("CI", raising=False)
     for report in path.parent.glob("*.json"):
         shutil.copy(report, tmp_path)
     notebook = nbformat.read(path, as_version=4)

@@ -311,7 +311,6 @@ async def test_asked_without_a_run_each_turn_is_a_session(fake: Make):
 async def test_a_session_is_recorded_and_played_again_turn_by_turn(
     fake: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.delenv("CI", raising=False)
     command = fake([START, turn("Hm.", *sums((1, 2))), turn("It is 3."), END])
     ends: list[Any] = []
     for mode in ("record", "replay"):
