@@ -56,6 +56,9 @@ window.breadTest = {
     const ended = () => { run.done = true; };
     window.jupyterapp.commands.execute('notebook:run-cell').then(ended, ended);
   },
+  restart() {
+    this.restarted = window.jupyterapp.commands.execute('kernelmenu:restart');
+  },
   sources() {
     return [...this.panel().content.model.cells].map((cell) => cell.sharedModel.source);
   },
@@ -213,26 +216,26 @@ class Notebook:
         self.page.wait_for_function(saved)
 
     def restart_kernel(self) -> None:
-        """Restart the kernel as a person does, from the menu."""
-        self._from_menu("Kernel", "Restart Kernel…")
-        self.page.locator(".jp-Dialog").wait_for(state="detached")
+        """Restart the kernel as the menu does, until the page is connected to it.
+
+        What is asked of a kernel before that may get its answer or none.
+        """
+        self.page.evaluate("() => window.breadTest.restart()")
+        self.page.locator(".jp-Dialog .jp-mod-accept").click()
+        self.page.evaluate("() => window.breadTest.restarted.then(() => undefined)")
         self.wait_until_ready()
 
     def restart_and_run_all(self) -> None:
         """Restart the kernel and run all cells, from the menu."""
-        self._from_menu("Kernel", "Restart Kernel and Run All Cells…")
+        page, item = self.page, "Restart Kernel and Run All Cells…"
+        page.get_by_role("menuitem", name="Kernel", exact=True).click()
+        page.locator(".lm-Menu").get_by_text(item, exact=True).click()
+        page.locator(".jp-Dialog .jp-mod-accept").click()
 
     def accept_crash(self) -> None:
         """Take note that the kernel died, and wait until it has started again."""
         self.page.locator(".jp-Dialog .jp-mod-accept").click()
         self.wait_until_ready()
-
-    def _from_menu(self, menu: str, item: str) -> None:
-        """Choose an item of a menu and say yes to what it asks."""
-        page = self.page
-        page.get_by_role("menuitem", name=menu, exact=True).click()
-        page.locator(".lm-Menu").get_by_text(item, exact=True).click()
-        page.locator(".jp-Dialog .jp-mod-accept").click()
 
     def in_kernel(self, code: str) -> str:
         """What a cell with this code prints."""

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 from browser.waiting import eventually
 from fixtures.projects import Project
+from playwright.sync_api import Locator
 
 SECONDS = 20
 # A button of another widget, which keeps the thread of all widgets until the gate
-# `button` is open; it writes `held` down first.
+# `button` is open. A page that has just begun sends its click to the main thread.
 HOLD_BUTTON = """\
+import threading
 import ipywidgets
 from bread_nb.notebook.bridge import pin
 from gates import pass_blocking, write_down
 def hold(_):
-    write_down('held')
-    pass_blocking('button')
+    early = threading.current_thread() is threading.main_thread()
+    write_down('early' if early else 'held')
+    if not early:
+        pass_blocking('button')
 button = ipywidgets.Button(description='Hold')
 button.on_click(hold)
 pin(button.comm)
@@ -51,6 +56,18 @@ class Kitchen(Project):
         """What the tools wrote down, a line a call."""
         file = self.root / f"{name}.txt"
         return file.read_text("utf-8").splitlines() if file.exists() else []
+
+    def hold_widgets(self, button: Locator) -> None:
+        """Click the button of `HOLD_BUTTON` until it keeps the widgets' thread."""
+        before = self.ledger()
+        while "held" not in before:
+            button.click()
+            before = eventually(partial(self._more, before), SECONDS, "it is clicked")
+
+    def _more(self, before: list[str]) -> list[str] | None:
+        """The ledger, once it is longer."""
+        now = self.ledger()
+        return now if len(now) > len(before) else None
 
     def wait_for_ledger(self, *lines: str, name: str = "ledger") -> None:
         """Wait until the tools have written down exactly these lines."""

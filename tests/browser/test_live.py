@@ -74,8 +74,8 @@ def test_a_card_that_is_late_stands_in_its_place_again(
     open_notebook: OpenNotebook, kitchen: Kitchen
 ):
     notebook = open_notebook(LOAD, HOLD_BUTTON, "%bread talker Rye")
-    notebook.after_loading().run().node.get_by_role("button", name="Hold").click()
-    kitchen.wait_for_ledger("held")
+    other = notebook.after_loading().run()
+    kitchen.hold_widgets(other.node.get_by_role("button", name="Hold"))
     cell = notebook.cell(2).start()
     cell.wait_for_text("Interrupt the kernel to stop.")
     kitchen.let("button")
