@@ -89,8 +89,11 @@ function interrupt(model: Model): boolean {
 /** Notice that the kernel restarts or that the channel to it is cut. */
 function watchKernel(model: Model, view: View): () => void {
   const doubt = () => view.doubt();
+  let gone = false;
   const status = (_sender: unknown, now: unknown) => {
     if (GONE.includes(now)) view.gone();
+    else if (gone && now === "idle") view.replaced();
+    gone = GONE.includes(now) || (gone && now !== "idle");
   };
   const signal = model.widget_manager?.kernel?.statusChanged;
   model.on("comm_live_update", doubt);

@@ -104,6 +104,11 @@ export class View {
     this.#channel.dead();
   }
 
+  /** Another kernel is there; a card that its own brought back to life asks again. */
+  replaced(): void {
+    if (this.card.isAlive) this.#channel.hello();
+  }
+
   dispose(): void {
     this.#frame?.();
     this.#channel.close();

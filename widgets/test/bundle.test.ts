@@ -102,6 +102,37 @@ test("evaluated twice it is one widget with one listener for keys", async () => 
   assert.equal(model.heard.size, 0);
 });
 
+test("a last word of a kernel that was restarted is not taken for the new one", async () => {
+  const { default: widget } = await import(pathToFileURL(BUNDLE).href);
+  const told: ((sender: unknown, status: unknown) => void)[] = [];
+  const status = (now: string) => told.forEach((call) => call(null, now));
+  const signal = {
+    connect: (call: (typeof told)[number]) => told.push(call),
+    disconnect: () => told.pop(),
+  };
+  const kernel = { statusChanged: signal };
+  const model = Object.assign(new Model(), { widget_manager: { kernel } });
+  const el = document.createElement("div");
+  document.body.append(el);
+  const dispose = widget.render({ model, el });
+  const messages = SCENES["finished"] ?? [];
+  model.tell({ t: "snapshot", seq: 0, messages });
+  const asked = () => model.sent.filter((message) => message["t"] === "hello").length;
+  const before = asked();
+  status("restarting");
+  status("idle");
+  assert.equal(asked(), before);
+  status("restarting");
+  model.tell({ t: "frame", seq: 1, messages: [], append: [] });
+  status("starting");
+  status("idle");
+  assert.equal(asked(), before + 1);
+  status("busy");
+  status("idle");
+  assert.equal(asked(), before + 1);
+  dispose();
+});
+
 class Observer {
   observe(): void {
     return;
