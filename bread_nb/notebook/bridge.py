@@ -81,10 +81,15 @@ class Engine:
         def start() -> None:
             task = loop.create_task(_into(done, work))
             self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            task.add_done_callback(self._ended)
 
         self.soon(start, context)
         return done
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # who asked was told; the loop need not log it as well
 
     def soon(self, fn: Callable[[], object], context: Context | None = None) -> None:
         """Call `fn` on the engine thread."""

@@ -1,6 +1,7 @@
 """The engine thread, and waiting for it."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -48,7 +49,7 @@ def test_what_the_work_raises_is_raised_here(engine: Engine):
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit])
 def test_an_exit_that_work_raises_leaves_the_thread_alive(
-    engine: Engine, kind: type[BaseException]
+    engine: Engine, kind: type[BaseException], caplog: pytest.LogCaptureFixture
 ):
     async def leave() -> None:
         raise kind
@@ -56,6 +57,9 @@ def test_an_exit_that_work_raises_leaves_the_thread_alive(
     with pytest.raises(kind):
         engine.submit(leave).result(5)
     assert engine.submit(where).result(5)[0] == "bread-engine"
+    engine.close()
+    gc.collect()
+    assert caplog.messages == []
 
 
 def test_cancelled_work_is_done_only_when_it_has_ended(engine: Engine):
