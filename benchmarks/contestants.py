@@ -6,8 +6,10 @@ its figure.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -21,6 +23,8 @@ from bread_nb import Bread
 from bread_nb.messages import Text, assistant, to_json, user
 from bread_nb.stores.records import Session, message_log
 from bread_nb.stores.store import Append, Entry, Put
+
+COMPILED = Path(tempfile.gettempdir(), "bread-nb-benchmarks")
 
 
 @dataclass(frozen=True)
@@ -232,9 +236,12 @@ async def our_store(sitting: Sitting) -> AsyncIterator[One]:
 
 
 def told(*args: str, python: str = sys.executable) -> str:
-    """What a new Python prints."""
+    """What a new Python prints; whatever it imports is compiled, as when installed."""
+    env = {**os.environ, "PYTHONPYCACHEPREFIX": str(COMPILED)}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
     command = [python, *args]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=env)
+    return done.stdout
 
 
 IMPORTING = """
