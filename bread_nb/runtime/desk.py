@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -30,7 +31,7 @@ from bread_nb.runtime.recovery import (
 from bread_nb.runtime.resuming import Reply, go_on, reply_to
 from bread_nb.runtime.run import Live, Work
 from bread_nb.runtime.scope import Kit
-from bread_nb.stores.records import Checkpoint, RunRow
+from bread_nb.stores.records import Call, Checkpoint, RunRow
 
 __all__ = ["Desk", "Names"]
 
@@ -111,16 +112,28 @@ class Desk:
     async def _answer(
         self, question: Checkpoint, answer: object, live: Live, ctx: object
     ) -> Outcome:
-        row = await self._row(question.run_id)
+        row, call = await self._asked(question)
         agent = live.agent or self._agent_of(row)
         live.agent_id = row.agent_id
         ctx = self._ctx(row, ctx)
         if not _rests(row, question) and await is_interrupted(row, self._kit):
             await go_on(row, agent, self._kit, live, ctx=ctx)
-            row = await self._row(row.id)
             question = await find_question(self._kit.store, question.id)
-        reply = Reply(checkpoint=question, row=row, agent=agent, answer=answer, ctx=ctx)
+            row, call = await self._asked(question)
+        reply = Reply(
+            checkpoint=question,
+            call=call,
+            row=row,
+            agent=agent,
+            answer=answer,
+            ctx=ctx,
+        )
         return await reply_to(reply, self._kit, live)
+
+    async def _asked(self, question: Checkpoint) -> tuple[RunRow, Call | None]:
+        """The run and the call that a question is about, in one trip to the store."""
+        call = self._kit.store.get(Call, question.call)
+        return await asyncio.gather(self._row(question.run_id), call)
 
     async def take_up(self, row: RunRow, live: Live, ctx: object) -> Outcome:
         """Go on with an interrupted run where it broke off."""

@@ -35,6 +35,7 @@ from bread_nb.runtime.ending import (
     end_failed,
     end_halted,
     open_checkpoints,
+    turn_calls,
 )
 from bread_nb.runtime.execute import Done, Go, Wait, consider, settled
 from bread_nb.runtime.grants import grant_for
@@ -64,6 +65,7 @@ class Reply:
     """An answer on its way: to which call, of which agent, with what, since when."""
 
     checkpoint: Checkpoint
+    call: Call | None
     row: RunRow
     agent: Agent
     answer: object
@@ -119,7 +121,11 @@ async def _driver(reply: Reply, kit: Kit, live: Live, scope: Scope) -> Drive | N
         taken = await take_over(kit, row, status="waiting", open=0)
     if taken is None:
         return None
-    return await _drive(taken, reply, kit, live)
+    drive, calls = await asyncio.gather(
+        _drive(taken, reply, kit, live), turn_calls(kit.store, taken)
+    )
+    drive.calls = calls
+    return drive
 
 
 async def _drive(row: RunRow, reply: Reply, kit: Kit, live: Live) -> Drive:
@@ -188,10 +194,9 @@ async def _prepare(reply: Reply, scope: Scope) -> _Settlement | None:
 
     Nothing is changed when it raises: the call still waits.
     """
-    checkpoint = reply.checkpoint
+    checkpoint, call = reply.checkpoint, reply.call
     toolbox = await assemble(reply.agent, scope)
     answer = read_answer(checkpoint, reply.answer, toolbox)
-    call = await scope.store.get(Call, checkpoint.call)
     if call is None or call.status != "waiting":
         now = await scope.store.get(Checkpoint, checkpoint.id)
         raise not_open(checkpoint.id, now)
