@@ -117,8 +117,7 @@ class EvalCell:
         if screen.settled:
             return
         now, ended = monotonic(), self._ended
-        unseen = not screen.greeted and now - screen.opened >= _UNSEEN_SECONDS
-        if ended is None and unseen:
+        if ended is None and screen.unseen(_UNSEEN_SECONDS):
             screen.say(f"{self.figures.line()}. Interrupt the kernel to stop.")
         if ended is not None and now - ended >= _KEPT_SECONDS:
             self.rest()

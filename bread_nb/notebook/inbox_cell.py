@@ -26,7 +26,7 @@ from bread_nb.notebook.cells import Cell
 from bread_nb.notebook.deeds import Deeds
 from bread_nb.notebook.letters import Action, Bye, Hello, Stay, read_letter
 from bread_nb.notebook.pump import Pump
-from bread_nb.notebook.show import Screen
+from bread_nb.notebook.show import SLOW_PAGE_SECONDS, Screen
 from bread_nb.notebook.shown import Shown
 from bread_nb.project.listing import list_pending
 
@@ -36,7 +36,6 @@ __all__ = ["InboxCell"]
 _MOST_ROWS = 100
 _ASK_SECONDS = 2.0
 _GREY_MS = 10_000
-_UNSEEN_SECONDS = 3.0
 _KEPT_SECONDS = 20.0
 
 
@@ -124,7 +123,7 @@ class InboxCell:
         screen, now = self.screen, monotonic()
         if screen.settled:
             return
-        if not screen.greeted and now - screen.opened >= _UNSEEN_SECONDS:
+        if screen.unseen(SLOW_PAGE_SECONDS):
             self.settle()
             return
         emptied = self._emptied

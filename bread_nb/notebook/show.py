@@ -18,10 +18,12 @@ from bread_nb.a2ui.picture import Picture
 from bread_nb.base.ids import monotonic
 from bread_nb.notebook.cells import Bundle, Cell, Output
 
-__all__ = ["Screen", "Widget"]
+__all__ = ["SLOW_PAGE_SECONDS", "Screen", "Widget"]
 
 Json = dict[str, JsonValue]
 
+# How long a page may take to say that it looks; a distant server is slow.
+SLOW_PAGE_SECONDS = 10.0
 _HELD_SECONDS = 300.0
 _WIDGET_SOURCE = Path(__file__).parent / "static" / "widget.js"
 
@@ -61,6 +63,10 @@ class Screen:
         self._picture = Output(shell, cell)
         self._widget: Widget | None = None
         self.hear: Callable[[object], None] = _to_nobody
+
+    def unseen(self, seconds: float) -> bool:
+        """Whether it has been there for so long and no view has said hello."""
+        return not self.greeted and monotonic() - self.opened >= seconds
 
     @property
     def alive(self) -> bool:

@@ -33,7 +33,7 @@ from bread_nb.notebook.deeds import Deeds
 from bread_nb.notebook.inbox_cell import InboxCell
 from bread_nb.notebook.pump import Pump
 from bread_nb.notebook.recovering import driven
-from bread_nb.notebook.show import Screen
+from bread_nb.notebook.show import SLOW_PAGE_SECONDS, Screen
 from bread_nb.notebook.shown import Shown
 from bread_nb.providers.deck import Deck
 from bread_nb.runtime.live import Live
@@ -286,16 +286,15 @@ class Watch:
 
     def _look(self, shown: Shown, screen: Screen) -> None:
         now, shown = monotonic(), shown.now
-        unseen = not screen.greeted and now - screen.opened >= _UNSEEN_SECONDS
         rested = shown.rested_at
         over = shown.ended and rested is not None and now - rested >= _KEPT_SECONDS
         over = over and not screen.late and not screen.held
         if not screen.settled:
-            if unseen and shown.working:
+            if shown.working and screen.unseen(_UNSEEN_SECONDS):
                 screen.say(shown.line())
-            elif unseen or over:
+            elif over or screen.unseen(SLOW_PAGE_SECONDS):
                 screen.settle()
-            elif now - screen.opened >= _UNSEEN_SECONDS:
+            elif screen.greeted and now - screen.opened >= _UNSEEN_SECONDS:
                 shown.stay(screen)
         if screen.settled:
             self._forget(shown)

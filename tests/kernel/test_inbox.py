@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from kernel.conftest import agent
-from kernel.driver import Kernel, View
+from kernel.driver import BOUND, Kernel, View
 from kernel.test_interrupted import broken_off
 from kernel.test_restart import KNEADER, lines
 
@@ -157,7 +157,8 @@ def test_an_inbox_that_nobody_looks_at_gives_way_to_the_list(
     kernel.ok("%%bread publisher\none")
     cell = kernel.start("%bread pending")
     kernel.finish(cell)
-    kernel.wait(lambda: kernel.result(cell).outputs[0] == {}, "the settled inbox")
+    settled = "the settled inbox"
+    kernel.wait(lambda: kernel.result(cell).outputs[0] == {}, settled, 3 * BOUND)
     kernel.wait(
         lambda: "--approve | --deny" in kernel.result(cell).plain[0], "how to answer"
     )

@@ -13,9 +13,10 @@ export const ANSWER_WITHIN = 2000;
 export const FALLBACK_AFTER = 1000;
 /**
  * When a first hello is said again. JupyterLab opens the way past a running cell with
- * the widget, and a hello that is quicker waits for the end of the cell.
+ * the widget, and a hello that is quicker waits for the end of the cell. A kernel waits
+ * for ten seconds for a page.
  */
-const SAID_AGAIN = [300, 1000] as const;
+const SAID_AGAIN = [300, 1000, 3000, 6000] as const;
 const SLOW_RESULT = 10_000;
 const MISSED_EVERY = 1000;
 
@@ -84,10 +85,7 @@ export class Channel {
     if (this.#closing) return;
     const repeats = this.#last === -1 ? SAID_AGAIN : [];
     const timers = repeats.map((ms) => this.#page.later(ms, () => this.#sayHello()));
-    const silent = () => {
-      this.#asking = null;
-      this.#receiver.alive(false);
-    };
+    const silent = () => this.#receiver.alive(false);
     timers.push(this.#page.later(ANSWER_WITHIN, silent));
     this.#asking = () => timers.forEach((cancel) => cancel());
     this.#sayHello();

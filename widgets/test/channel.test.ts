@@ -43,6 +43,18 @@ test("a first hello is said again, in case it went out before there was a way in
   assert.equal(rig.kernel.hellos().length, 2);
 });
 
+test("a slow way to a kernel is tried after the card was given up, until it answers", () => {
+  const rig = open();
+  rig.page.pass(3000);
+  assert.match(rig.words(), /No kernel behind this card/);
+  assert.equal(rig.kernel.hellos().length, 4);
+  rig.kernel.snapshot(WORKING);
+  rig.page.paint();
+  assert.doesNotMatch(rig.words(), /No kernel/);
+  rig.page.pass(10_000);
+  assert.equal(rig.kernel.hellos().length, 4);
+});
+
 test("a hello says how long its page has been there", () => {
   const rig = open();
   const [first] = rig.kernel.hellos();
