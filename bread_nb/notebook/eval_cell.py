@@ -140,7 +140,7 @@ class EvalCell:
         """Another cell begins, or this one anew; whether it shows nothing any more."""
         screen = self._screen
         if screen is not None and cell_id is not None and self._cell.id == cell_id:
-            screen.close()
+            screen.give_way(self._engine)
         return self.rest()
 
     def drop(self) -> None:

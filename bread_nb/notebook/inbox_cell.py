@@ -141,9 +141,17 @@ class InboxCell:
         self.close()
         self._engine.submit(self._list)
 
+    def give_way(self) -> None:
+        """The cell is run again."""
+        self.screen.give_way(self._engine)
+        self._look_away()
+
     def close(self) -> None:
         """Look at nothing any more; what is displayed stays as it is."""
         self.screen.close()
+        self._look_away()
+
+    def _look_away(self) -> None:
         self._pump.forget(self)
         for shown in self._shown.values():
             if self in shown.onlookers:

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from bread_nb.a2ui.picture import Picture
 from bread_nb.base.ids import monotonic
+from bread_nb.notebook.bridge import Engine
 from bread_nb.notebook.cells import Bundle, Cell, Output
 
 __all__ = ["SLOW_PAGE_SECONDS", "Screen", "Widget"]
@@ -25,6 +26,7 @@ Json = dict[str, JsonValue]
 # How long a page may take to say that it looks; a distant server is slow.
 SLOW_PAGE_SECONDS = 10.0
 _HELD_SECONDS = 300.0
+_GOODBYE_SECONDS = 1.0
 _WIDGET_SOURCE = Path(__file__).parent / "static" / "widget.js"
 
 
@@ -215,12 +217,30 @@ class Screen:
 
     def close(self) -> None:
         """Close the widget; what is displayed stays as it is."""
+        self._let_go()()
+
+    def give_way(self, engine: Engine) -> None:
+        """The cell is run again: close the widget once its views have said goodbye.
+
+        As in `settle`, nothing may be on its way when JupyterLab deletes the subshell.
+        """
+        loop, close = engine.loop(), self._let_go()
+        engine.soon(lambda: loop.call_later(_GOODBYE_SECONDS, close))
+
+    def _let_go(self) -> Callable[[], None]:
+        """Send nothing any more; the answer closes the widget."""
         self.settled = True
         self.views.clear()
         self._holds.clear()
         widget, self._widget = self._widget, None
-        if widget is not None:
-            self.cell.context.copy().run(widget.close)
+        if widget is None:
+            return _nothing
+        context, close = self.cell.context.copy(), widget.close
+        return lambda: context.run(close)
+
+
+def _nothing() -> None:
+    """There is no widget."""
 
 
 def _to_nobody(_content: object) -> None:

@@ -264,7 +264,7 @@ class Watch:
         for shown in tuple(self._runs.values()):
             for screen in tuple(shown.screens):
                 if cell_id is not None and screen.cell.id == cell_id:
-                    screen.close()
+                    screen.give_way(self._engine)
                     shown.screens.remove(screen)
                 elif shown.ended and not screen.late and not screen.held:
                     screen.settle()
@@ -273,7 +273,7 @@ class Watch:
     def _next_after_inboxes(self, cell_id: str | None) -> None:
         for inbox in tuple(self._inboxes):
             if cell_id is not None and inbox.screen.cell.id == cell_id:
-                inbox.close()
+                inbox.give_way()
             if inbox.screen.settled:
                 self._inboxes.remove(inbox)
 
