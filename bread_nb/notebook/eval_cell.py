@@ -24,13 +24,12 @@ from bread_nb.notebook.bridge import Engine
 from bread_nb.notebook.cells import Cell, client_of
 from bread_nb.notebook.letters import Action, Bye, Hello, Stay, read_letter
 from bread_nb.notebook.pump import Pump
-from bread_nb.notebook.show import Screen
+from bread_nb.notebook.show import UNSEEN_SECONDS, Screen
 
 __all__ = ["EvalCell"]
 
 
 _LOOK_SECONDS = 1.0
-_UNSEEN_SECONDS = 3.0
 _KEPT_SECONDS = 5.0
 
 
@@ -117,7 +116,7 @@ class EvalCell:
         if screen.settled:
             return
         now, ended = monotonic(), self._ended
-        if ended is None and screen.unseen(_UNSEEN_SECONDS):
+        if ended is None and screen.unseen(UNSEEN_SECONDS):
             screen.say(f"{self.figures.line()}. Interrupt the kernel to stop.")
         if ended is not None and now - ended >= _KEPT_SECONDS:
             self.rest()

@@ -19,10 +19,12 @@ from bread_nb.base.ids import monotonic
 from bread_nb.notebook.bridge import Engine
 from bread_nb.notebook.cells import Bundle, Cell, Output
 
-__all__ = ["SLOW_PAGE_SECONDS", "Screen", "Widget"]
+__all__ = ["SLOW_PAGE_SECONDS", "UNSEEN_SECONDS", "Screen", "Widget"]
 
 Json = dict[str, JsonValue]
 
+# When a card that works and that nobody has looked at becomes a line of text.
+UNSEEN_SECONDS = 3.0
 # How long a page may take to say that it looks; a distant server is slow.
 SLOW_PAGE_SECONDS = 10.0
 _HELD_SECONDS = 300.0

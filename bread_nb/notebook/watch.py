@@ -33,7 +33,7 @@ from bread_nb.notebook.deeds import Deeds
 from bread_nb.notebook.inbox_cell import InboxCell
 from bread_nb.notebook.pump import Pump
 from bread_nb.notebook.recovering import driven
-from bread_nb.notebook.show import SLOW_PAGE_SECONDS, Screen
+from bread_nb.notebook.show import SLOW_PAGE_SECONDS, UNSEEN_SECONDS, Screen
 from bread_nb.notebook.shown import Shown
 from bread_nb.providers.deck import Deck
 from bread_nb.runtime.live import Live
@@ -42,7 +42,6 @@ from bread_nb.stores.records import crumb_log
 
 __all__ = ["Watch"]
 
-_UNSEEN_SECONDS = 3.0
 _KEPT_SECONDS = 20.0
 _LOOK_SECONDS = 1.0
 _TRIES = 5
@@ -290,11 +289,11 @@ class Watch:
         over = shown.ended and rested is not None and now - rested >= _KEPT_SECONDS
         over = over and not screen.late and not screen.held
         if not screen.settled:
-            if shown.working and screen.unseen(_UNSEEN_SECONDS):
+            if shown.working and screen.unseen(UNSEEN_SECONDS):
                 screen.say(shown.line())
             elif over or screen.unseen(SLOW_PAGE_SECONDS):
                 screen.settle()
-            elif screen.greeted and now - screen.opened >= _UNSEEN_SECONDS:
+            elif screen.greeted and now - screen.opened >= UNSEEN_SECONDS:
                 shown.stay(screen)
         if screen.settled:
             self._forget(shown)
