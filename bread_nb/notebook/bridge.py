@@ -26,7 +26,6 @@ __all__ = [
     "Engine",
     "engine",
     "hold",
-    "pin",
     "stopped",
     "was_cancelled",
 ]
@@ -37,7 +36,6 @@ GRACE_SECONDS = 1.0
 _SLICE_SECONDS = 0.05
 _BEGIN_SECONDS = 0.15
 _CLOSING_SECONDS = 5.0
-_ROUTE = "_reply_subshell_for"
 
 
 class Engine:
@@ -292,18 +290,3 @@ def stopped(live: Live | None) -> BreadStopped:
     ending = f"%bread show {live.handle or 'last'}"
     do = live.next_step if live.ended.done() else ending
     return BreadStopped("Stopped by you.", code="RUN_CANCELLED", do=do)
-
-
-def pin(comm: object) -> None:
-    """Let a widget's messages in on the subshell that the front end sends them on.
-
-    ipykernel 7.4 sends them where the comm was last written to, which is the main
-    shell, so that a click during a blocking cell waits for its end. Other versions have
-    no such route, and nothing is changed.
-    """
-    if hasattr(comm, _ROUTE):
-        setattr(comm, _ROUTE, _as_sent)
-
-
-def _as_sent(_data: object, default: object) -> object:
-    return default

@@ -20,6 +20,7 @@ from bread_nb.bread import Bread
 from bread_nb.errors import BreadError
 from bread_nb.evals.watching import Baking, Watching
 from bread_nb.notebook.bridge import engine, hold
+from bread_nb.notebook.channels import listen
 from bread_nb.notebook.completion import Known, matcher
 from bread_nb.project.config import find_project
 from bread_nb.project.loader import AgentFolder
@@ -50,6 +51,7 @@ class _Loaded:
         self._stage: Stage | None = None
         self._raw_cell = ""
         self.deck = _deck_of(shell)
+        self._unlisten = listen(shell)
         self._matcher = matcher(Known(agents=_agent_ids, handles=self._handles))
 
     @property
@@ -87,6 +89,7 @@ class _Loaded:
             shell.magics_manager.magics[kind].pop(_NAME, None)
         shell.events.unregister("pre_run_cell", self._next_cell)
         shell.Completer.custom_matchers.remove(self._matcher)
+        self._unlisten()
         Bread.shared = Bread.common_home = Bread.common_deck = None
         Run.display = Run.hold = Watching.show = None
         if self._stage is not None:

@@ -13,8 +13,8 @@ from typing import Any, cast
 import anywidget
 from pydantic import JsonValue
 
-from bread_nb.notebook.bridge import pin
 from bread_nb.notebook.cells import WIDGET_VIEW
+from bread_nb.notebook.channels import pin
 
 __all__ = ["RunWidget"]
 

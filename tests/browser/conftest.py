@@ -8,9 +8,10 @@ from collections.abc import Generator, Iterator
 import nbformat
 import pytest
 from browser.cards import SECONDS
-from browser.lab import FRONTS, FrontName, Server, missing_binder, served
+from browser.lab import FRONTS, FrontName, Server, served
 from browser.notebooks import VIEWPORT, Notebook, OpenNotebook
 from browser.projects import Kitchen
+from fixtures.binder import missing_binder
 from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
 FLAGS = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -17,9 +16,9 @@ from typing import Literal
 
 import pytest
 from browser.waiting import eventually
+from fixtures.binder import BINDER_PYTHON
+from jupyter_client.blocking.client import BlockingKernelClient
 
-ROOT = Path(__file__).resolve().parents[2]
-BINDER = ROOT / ".venv-binder"
 TOKEN = "rye"
 START_SECONDS = 60
 STOP_SECONDS = 15
@@ -61,6 +60,11 @@ class Front:
     module: str
 
     @property
+    def may_lose(self) -> bool:
+        """Whether its kernels may leave a message unread (ipykernel issue 1554)."""
+        return self.python == BINDER_PYTHON
+
+    @property
     def is_lab(self) -> bool:
         return self.module == "jupyterlab"
 
@@ -74,8 +78,8 @@ class Front:
 
 FRONTS = {
     "lab": Front("lab", Path(sys.executable), "jupyterlab"),
-    "binder-lab": Front("binder-lab", BINDER / "bin" / "python", "jupyterlab"),
-    "binder-notebook": Front("binder-notebook", BINDER / "bin" / "python", "notebook"),
+    "binder-lab": Front("binder-lab", BINDER_PYTHON, "jupyterlab"),
+    "binder-notebook": Front("binder-notebook", BINDER_PYTHON, "notebook"),
 }
 
 
@@ -109,26 +113,21 @@ class Server:
         for kernel in json.loads(self._ask("api/kernels")):
             self._ask(f"api/kernels/{kernel['id']}/restart", "POST")
 
+    def wake_kernels(self) -> None:
+        """Open one more connection to each kernel, which then reads all it was sent."""
+        for file in (self.folder.parent / "home/runtime").glob("kernel-*.json"):
+            client = BlockingKernelClient(connection_file=str(file))
+            client.load_connection_file()
+            client.start_channels(iopub=False, stdin=False, hb=False, control=False)
+            client.kernel_info()
+            client.get_shell_msg(timeout=START_SECONDS)
+            client.stop_channels()
+
     def _ask(self, path: str, method: str = "GET") -> bytes:
         request = urllib.request.Request(f"{self.url}{path}", method=method)
         request.add_header("Authorization", f"token {TOKEN}")
         with urllib.request.urlopen(request, timeout=START_SECONDS) as answer:
             return answer.read()
-
-
-def missing_binder() -> str | None:
-    """Why the fronts of Binder cannot be used; None when they can.
-
-    The package in there is brought up to date with the tree.
-    """
-    if not (BINDER / ".installed").exists():
-        return "no .venv-binder; scripts/test makes it"
-    refresh = ". scripts/lib.sh && install_into_binder"
-    with (BINDER / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        done = subprocess.run(["bash", "-c", refresh], cwd=ROOT, check=False)
-    failed = "install_into_binder of scripts/lib.sh failed"
-    return None if done.returncode == 0 else failed
 
 
 @contextmanager

@@ -23,9 +23,12 @@ from playwright.sync_api import (
     WebSocket,
     expect,
 )
+from playwright.sync_api import TimeoutError as TooLong
+
 
 LOAD_SECONDS = 60
 CELL_SECONDS = 60
+UNREAD_SECONDS = 10
 VIEWPORT: ViewportSize = {"width": 1280, "height": 900}
 NEARBY = ("", "127.0.0.1")
 LOAD = "%load_ext bread_nb"
@@ -64,6 +67,8 @@ window.breadTest = {
   },
 };
 """
+
+_DONE = "(index) => window.breadTest.runs[index].done"
 
 
 @dataclass
@@ -127,6 +132,7 @@ class Notebook:
         self.page.on("dialog", lambda dialog: dialog.accept())
         self.told = Told()
         self.told.watch(self.page)
+        self.loaded = False
 
     def open(self) -> None:
         """Go to the page, and wait until the notebook and its kernel are there."""
@@ -220,6 +226,7 @@ class Notebook:
 
         What is asked of a kernel before that may get its answer or none.
         """
+        self.loaded = False
         self.page.evaluate("() => window.breadTest.restart()")
         self.page.locator(".jp-Dialog .jp-mod-accept").click()
         self.page.evaluate("() => window.breadTest.restarted.then(() => undefined)")
@@ -234,6 +241,7 @@ class Notebook:
 
     def accept_crash(self) -> None:
         """Take note that the kernel died, and wait until it has started again."""
+        self.loaded = False
         self.page.locator(".jp-Dialog .jp-mod-accept").click()
         self.wait_until_ready()
 
@@ -262,17 +270,32 @@ class CellView:
         return self.start().wait(seconds)
 
     def wait(self, seconds: float = CELL_SECONDS) -> CellView:
-        """Wait until it has run."""
-        done = "(index) => window.breadTest.runs[index].done"
-        self._notebook.page.wait_for_function(
-            done, arg=self._index, timeout=seconds * 1000
-        )
+        """Wait until it has run.
+
+        A kernel that may lose messages may do so until the extension is loaded.
+        """
+        notebook = self._notebook
+        if notebook.server.front.may_lose and not notebook.loaded:
+            try:
+                self._wait(UNREAD_SECONDS)
+            except TooLong:
+                notebook.server.wake_kernels()
+        self._wait(seconds)
+        notebook.loaded = notebook.loaded or self._source == LOAD
         return self
+
+    def _wait(self, seconds: float) -> None:
+        self._notebook.page.wait_for_function(
+            _DONE, arg=self._index, timeout=seconds * 1000
+        )
+
+    @property
+    def _source(self) -> str:
+        return self._notebook.sources()[self._index]
 
     @property
     def running(self) -> bool:
-        done = "(index) => window.breadTest.runs[index].done"
-        return not self._notebook.page.evaluate(done, self._index)
+        return not self._notebook.page.evaluate(_DONE, self._index)
 
     def select(self) -> None:
         """Make it the active cell, in command mode."""

@@ -16,7 +16,7 @@ SECONDS = 20
 HOLD_BUTTON = """\
 import threading
 import ipywidgets
-from bread_nb.notebook.bridge import pin
+from bread_nb.notebook.channels import pin
 from gates import pass_blocking, write_down
 def hold(_):
     early = threading.current_thread() is threading.main_thread()

@@ -48,11 +48,21 @@ class Result:
 
 
 class Kernel:
-    """One kernel process, as seen by one page."""
+    """One kernel process, as seen by one page.
 
-    def __init__(self, folder: Path, **env: str) -> None:
+    Args:
+        folder: Where it runs.
+        python: Of another environment, when not of this one.
+        env: Variables of its environment.
+    """
+
+    def __init__(self, folder: Path, *, python: Path | None = None, **env: str) -> None:
         self.folder = folder
         self._manager = KernelManager()
+        if python is not None:
+            spec = self._manager.kernel_spec
+            assert spec is not None
+            spec.argv[0] = str(python)
         own = {
             "PYTHONDONTWRITEBYTECODE": "1",
             "IPYTHONDIR": str(folder / ".ipython"),
