@@ -15,7 +15,7 @@ from bread_nb.evals.evaluate import Options, Progress
 from bread_nb.evals.junit import write_junit
 from bread_nb.evals.ovens import bake
 from bread_nb.evals.report import Report
-from bread_nb.evals.tables import bundle, compared, progress_line
+from bread_nb.evals.tables import bundle, compared, figures_of
 
 __all__ = ["eval_"]
 
@@ -26,10 +26,11 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 class _Line:
     """One line on stderr that says how far it is; each whole tenth where none is."""
 
+    budget: float | None
     told: int = -1
 
     def __call__(self, progress: Progress) -> None:
-        line = progress_line(progress)
+        line = figures_of(progress, self.budget).line()
         if sys.stderr.isatty():
             click.echo(f"\r\x1b[K{line}", nl=progress.ended, err=True)
             return
@@ -82,7 +83,11 @@ async def eval_(
     """
     before = Report.load(baseline) if baseline is not None else None
     options = Options(
-        model=model, concurrency=concurrency, budget=budget, watch=_Line(), on=on
+        model=model,
+        concurrency=concurrency,
+        budget=budget,
+        watch=_Line(budget),
+        on=on,
     )
     async with Bread.load(strict=True) as bread:
         if record:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from bread_nb.a2ui.figures import clock
+from bread_nb.a2ui.eval_sheet import EvalFigures, Missed
 from bread_nb.evals.pages import comparison_page, suite_page
 from bread_nb.evals.signs import MARKS, MOST_ROWS, one_line, percent
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bread_nb.evals.report import Report, SuiteReport
     from bread_nb.evals.scoresheet import EvalRow
 
-__all__ = ["bundle", "compared", "headline", "progress_line"]
+__all__ = ["bundle", "compared", "figures_of", "headline"]
 
 
 def bundle(report: Report) -> dict[str, str]:
@@ -73,20 +73,26 @@ def headline(suite: SuiteReport) -> str:
     return " · ".join(parts)
 
 
-def progress_line(progress: Progress) -> str:
-    """How far an evaluation is, in one line: counts, cost so far, time to go."""
-    parts = [f"{progress.name}: {progress.done} of {progress.total}"]
-    parts.append(f"{progress.passed} passed")
-    if progress.failed:
-        parts.append(f"{progress.failed} failed")
-    if progress.broken:
-        parts.append(f"{progress.broken} broken")
-    least = "at least " if progress.unpriced else ""
-    if progress.cost:
-        parts.append(f"{least}${progress.cost:.4f}")
-    if progress.rest is not None and not progress.ended:
-        parts.append(f"about {clock(round(1000 * progress.rest))} to go")
-    return " · ".join(parts)
+def figures_of(progress: Progress, budget: float | None = None) -> EvalFigures:
+    """How far an evaluation is, as a card or a line shows it."""
+    rest = None if progress.rest is None else round(1000 * progress.rest)
+    return EvalFigures(
+        name=progress.name,
+        total=progress.total,
+        done=progress.done,
+        passed=progress.passed,
+        failed=progress.failed,
+        broken=progress.broken,
+        cost=progress.cost,
+        unpriced=progress.unpriced,
+        budget=budget,
+        rest_ms=None if progress.ended else rest,
+        case=progress.case,
+        missed=tuple(
+            Missed(mark=MARKS[row.status], case=row.case, why=row.why)
+            for row in progress.missed
+        ),
+    )
 
 
 def _table(suite: SuiteReport) -> list[list[str]]:

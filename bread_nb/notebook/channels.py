@@ -1,6 +1,6 @@
 """What ipykernel does with messages, set right where a person would wait in vain.
 
-Both mends reach into ipykernel, each where it has what is to be mended and nowhere else.
+Both mends reach into ipykernel, where it has what is to be mended and nowhere else.
 """
 
 from __future__ import annotations

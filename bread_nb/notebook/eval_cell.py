@@ -15,11 +15,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from pydantic import JsonValue
 
 from bread_nb.a2ui.card import surface_id
-from bread_nb.a2ui.eval_sheet import EvalEnd, EvalFigures, EvalSheet, Missed
+from bread_nb.a2ui.eval_sheet import EvalEnd, EvalFigures, EvalSheet
 from bread_nb.a2ui.words import say
 from bread_nb.base.ids import monotonic, new_id
 from bread_nb.evals.evaluate import Progress
-from bread_nb.evals.signs import MARKS
+from bread_nb.evals.tables import figures_of
 from bread_nb.notebook.bridge import Engine
 from bread_nb.notebook.cells import Cell, client_of
 from bread_nb.notebook.letters import Action, Bye, Hello, Stay, read_letter
@@ -77,7 +77,7 @@ class EvalCell:
     def tell(self, progress: Progress, budget: float | None) -> None:
         """Show how far it has come; the first time the card is put into the cell."""
         with self._lock:
-            self._sheet.figures = _figures(progress, budget)
+            self._sheet.figures = figures_of(progress, budget)
         if self._screen is None:
             self._open()
         self._pump.touch(self)
@@ -210,24 +210,3 @@ class EvalCell:
             self._stop()
         words = None if ok else "It does not work any more. There is nothing to stop."
         screen.result(action.id, ok=ok, say=words)
-
-
-def _figures(progress: Progress, budget: float | None) -> EvalFigures:
-    rest = None if progress.rest is None else round(1000 * progress.rest)
-    return EvalFigures(
-        name=progress.name,
-        total=progress.total,
-        done=progress.done,
-        passed=progress.passed,
-        failed=progress.failed,
-        broken=progress.broken,
-        cost=progress.cost,
-        unpriced=progress.unpriced,
-        budget=budget,
-        rest_ms=rest,
-        case=progress.case,
-        missed=tuple(
-            Missed(mark=MARKS[row.status], case=row.case, why=row.why)
-            for row in progress.missed
-        ),
-    )

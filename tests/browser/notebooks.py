@@ -25,7 +25,6 @@ from playwright.sync_api import (
 )
 from playwright.sync_api import TimeoutError as TooLong
 
-
 LOAD_SECONDS = 60
 CELL_SECONDS = 60
 UNREAD_SECONDS = 10
