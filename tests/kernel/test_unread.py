@@ -40,3 +40,13 @@ def requests_answered(kernel: Kernel) -> int:
 def test_every_request_is_answered_once_the_extension_is_loaded(binder_kernel: Kernel):
     binder_kernel.ok("%load_ext bread_nb")
     assert requests_answered(binder_kernel) == REQUESTS
+
+
+def test_unloading_gives_the_kernel_its_own_socket_back(binder_kernel: Kernel):
+    kernel = "get_ipython().kernel"
+    sends = f"{kernel}.shell_channel_thread.manager._shell_socket"
+    binder_kernel.ok("%load_ext bread_nb")
+    assert binder_kernel.ok(f"{sends} is {kernel}.shell_stream").plain == ["True"]
+    binder_kernel.ok("%unload_ext bread_nb")
+    found = binder_kernel.ok(f"{sends} is {kernel}.shell_stream.socket")
+    assert found.plain == ["True"]

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 import pytest
 
 from bread_nb.errors import BreadError
-from bread_nb.notebook.bridge import Engine, pin
+from bread_nb.notebook.bridge import Engine
 
 CELL: ContextVar[str] = ContextVar("CELL", default="none")
 
@@ -90,19 +90,3 @@ def test_a_closed_engine_starts_anew_when_it_is_needed(engine: Engine):
     engine.close()
     assert not engine.started
     assert engine.loop() is not first
-
-
-def test_a_comm_that_is_rerouted_is_pinned_and_others_are_left_alone():
-    class Rerouted:
-        def _reply_subshell_for(self, data: object, default: object) -> object:
-            return "the main shell"
-
-    class Plain:
-        pass
-
-    comm, plain = Rerouted(), Plain()
-    pin(comm)
-    pin(plain)
-    pin(None)
-    assert comm._reply_subshell_for({}, "the subshell") == "the subshell"
-    assert vars(plain) == {}
