@@ -6,15 +6,17 @@ With `BREAD_PICTURE=1` it is taken anew and kept as docs/images/card.png.
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import nbformat
 import pytest
-from browser.lab import FRONTS, ROOT, Server, served
+from browser.lab import FRONTS, Server, served
 from browser.notebooks import LOAD, OpenNotebook
 from browser.projects import Kitchen
 from playwright.sync_api import Browser, BrowserContext, ViewportSize, expect
 
 pytestmark = pytest.mark.browser
+ROOT = Path(__file__).resolve().parents[2]
 PICTURE = ROOT / "docs" / "images" / "card.png"
 LARGEST = 300_000
 VIEWPORT: ViewportSize = {"width": 1000, "height": 930}
