@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from textwrap import indent
 
 from pydantic import JsonValue
 
@@ -16,6 +17,7 @@ from bread_nb.a2ui.endings import ending
 from bread_nb.a2ui.telling import Telling
 from bread_nb.a2ui.values import (
     changes,
+    fits,
     masked,
     one_line,
     preview,
@@ -31,6 +33,7 @@ __all__ = ["Item", "Outline", "outline", "shortened"]
 
 VALUE_LINES = 20
 VALUE_CHARS = 2000
+LINE_CHARS = 80
 MOST_AGENTS = 20
 DEEPEST = 3
 ALIKE = 5
@@ -40,10 +43,12 @@ ALIKE = 5
 class Item:
     """One line of the story, what is behind it, and what is inside it.
 
-    `first` is what markdown and plain text add to the line of a failed call.
+    `first` is what markdown and plain text add to the line of a failed call, `asked` a
+    call's arguments where the line has no room for them.
     """
 
     pieces: list[Piece]
+    asked: str = ""
     body: str = ""
     diff: list[JsonValue] = field(default_factory=list[JsonValue])
     first: str = ""
@@ -136,17 +141,41 @@ def _telling(block: Call | Row | None) -> bool:
 
 
 def _asked(form: Form) -> str:
-    """A waiting call, its arguments one a line with their colons aligned."""
+    """A waiting call and its arguments."""
     crumb = form.crumb
     lines = [visible(tool_name(crumb.tool_name)) or say("asked_bound")]
     args = crumb.args if isinstance(crumb.args, dict) else {}
     if crumb.prompt and crumb.prompt not in args.values():
         lines[0] += f": {one_line(crumb.prompt)}"
+    return "\n".join([*lines, *(indent(line, "  ") for line in _arguments(args))])
+
+
+def _arguments(args: dict[str, JsonValue]) -> list[str]:
+    """Arguments, each beginning a line, their colons aligned.
+
+    What is longer stands whole below its name, or as its beginning when it is longer
+    than a value may be.
+    """
+    lines: list[str] = []
     width = max((len(visible(key)) for key in args), default=0) + 1
     for key, value in args.items():
-        name = f"{visible(key)}:".ljust(width)
-        lines.append(f"  {name} {one_line(masked(key, value))}")
-    return "\n".join(lines)
+        name, shown = f"{visible(key)}:", masked(key, value)
+        text = visible(text_of(shown)).rstrip("\n")
+        long = len(text) > LINE_CHARS or "\n" in text
+        if long and shortened(text) == text:
+            lines += [name, indent(text, "  ")]
+        else:
+            lines.append(f"{name.ljust(width)} {one_line(shown)}")
+    return lines
+
+
+def _behind(args: JsonValue) -> str:
+    """The arguments of a call whose line does not show all of them."""
+    if fits(args):
+        return ""
+    if isinstance(args, dict):
+        return "\n".join(_arguments(args))
+    return shortened(visible(text_of(args)))
 
 
 # -- the line of facts -------------------------------------------------------------
@@ -252,7 +281,9 @@ def _call(call: Call) -> Item:
     elif call.returned and call.result is not None and call.state == "done":
         body = shortened(visible(text_of(masked("", call.result))))
     diff = changes(call.asked, call.args) if call.changed else []
-    return Item(pieces=phrase(key, places), body=body, diff=diff, first=first)
+    asked = "" if diff else _behind(call.args)
+    pieces = phrase(key, places)
+    return Item(pieces=pieces, asked=asked, body=body, diff=diff, first=first)
 
 
 def _fate(call: Call) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from textwrap import indent
 
 from pydantic import JsonValue
 
@@ -120,9 +121,8 @@ def _html_items(whole: Outline) -> list[str]:
 def _html_item(item: Item) -> list[str]:
     head = _html_pieces(item.pieces)
     body = _html_diff(item.diff)
-    text = item.body or item.first
-    if text:
-        body.append(f"<pre>{_pre(text)}</pre>")
+    texts = filter(None, (item.asked, item.body or item.first))
+    body += [f"<pre>{_pre(text)}</pre>" for text in texts]
     if not body and not item.inside:
         return [f"<p>{head}</p>"]
     inside = [line for inner in item.inside for line in _html_item(inner)]
@@ -225,8 +225,11 @@ def _md_item(item: Item, depth: int) -> list[str]:
     text = _md_pieces(item.pieces)
     if item.first:
         text += markdown_text(f": {item.first}")
+    behind: list[str] = []
+    if item.asked:
+        behind.append(indent(fence(item.asked, "text"), "  " * (depth + 1)))
     inside = [line for inner in item.inside for line in _md_item(inner, depth + 1)]
-    return [f"{'  ' * depth}- {text}", *inside]
+    return [f"{'  ' * depth}- {text}", *behind, *inside]
 
 
 def _md_answer(whole: Outline, parts: tuple[str, str, str]) -> list[str]:

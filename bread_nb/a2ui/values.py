@@ -186,6 +186,14 @@ def preview(args: JsonValue) -> str:
     return ", ".join(shown) + (_LEFT_OUT if len(shown) < len(parts) else "")
 
 
+def fits(args: JsonValue) -> bool:
+    """Whether `preview` shows the arguments whole."""
+    if not isinstance(args, dict):
+        return args is None or len(visible(text_of(args))) <= _PREVIEW
+    parts = [_named_short(key, value) for key, value in args.items()]
+    return len(", ".join(parts)) <= _PREVIEW
+
+
 def _cut_to(part: str, room: int) -> str:
     """The beginning of an argument, its quote closed where that is text."""
     end = '…"' if part.partition("=")[2].startswith('"') else "…"
