@@ -34,6 +34,7 @@ __all__ = [
     "ToolError",
     "ValidationError",
     "closest",
+    "named",
     "not_yet",
     "words_of",
 ]
@@ -265,3 +266,9 @@ def words_of(error: BaseException) -> str:
         return str(error)
     except Exception:  # noqa: BLE001
         return "its message cannot be read"
+
+
+def named(error: BaseException) -> str:
+    """The type of an exception and what it says."""
+    name, text = type(error).__name__, words_of(error)
+    return f"{name}: {text}" if text else name

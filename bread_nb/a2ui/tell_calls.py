@@ -137,7 +137,7 @@ def decided(story: Telling, crumb: c.GateDecided) -> None:
         return
     if crumb.decision == "ask":
         return
-    words = say("denied_rule", {"rule": crumb.rule})
+    words = _denied_by(crumb)
     if crumb.tool_call_id is None:
         story.refused[crumb.tool_name] = words
         return
@@ -145,6 +145,14 @@ def decided(story: Telling, crumb: c.GateDecided) -> None:
         call = _new(story, story.turn(), crumb.tool_call_id, crumb.tool_name)
     call.decision = words
     _settle(story, crumb, call, "denied", awaited=True)
+
+
+def _denied_by(crumb: c.GateDecided) -> str:
+    """The rule that refused, and why where that is more than the rule itself."""
+    reason = " ".join((crumb.reason or "").split())
+    if not reason or reason.endswith(f"is denied by the rule {crumb.rule}."):
+        return say("denied_rule", {"rule": crumb.rule})
+    return say("denied_rule_because", {"rule": crumb.rule, "reason": reason})
 
 
 def required(story: Telling, crumb: c.HumanRequired) -> None:

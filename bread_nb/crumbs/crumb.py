@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from pydantic import JsonValue
 
-from bread_nb.errors import BreadError, words_of
+from bread_nb.errors import BreadError, named
 
 __all__ = [
     "Crumb",
@@ -40,9 +40,7 @@ class ErrorInfo:
                 error.retryable,
                 error.context or None,
             )
-        text = words_of(error)
-        name = type(error).__name__
-        return ErrorInfo("AGENT_ERROR", f"{name}: {text}" if text else name)
+        return ErrorInfo("AGENT_ERROR", named(error))
 
     def error(self) -> BreadError:
         """A real exception that says the same."""

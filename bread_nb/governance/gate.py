@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from bread_nb.errors import Halt
+from bread_nb.errors import Halt, named
 from bread_nb.governance.permissions import Permissions
 from bread_nb.governance.verdict import (
     Action,
@@ -64,7 +64,7 @@ def _answer(rule: Rule, action: Action) -> Verdict | None:
     except Halt as halt:
         return HaltRun(halt.rule, halt.why)
     except Exception as error:  # noqa: BLE001
-        return Deny(name, f"The rule {name} failed: {type(error).__name__}: {error}")
+        return Deny(name, f"The rule {name} failed: {named(error)}")
     if answer is None or isinstance(answer, Allow | Ask | Deny | HaltRun):
         return answer
     if answer is True:

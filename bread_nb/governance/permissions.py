@@ -15,7 +15,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from bread_nb.base.names import Origin, Selector
-from bread_nb.errors import BreadError, Halt
+from bread_nb.errors import BreadError, Halt, named
 from bread_nb.governance.verdict import Action, Allow, Ask, Deny
 
 __all__ = ["AskWhen", "Permissions"]
@@ -96,8 +96,7 @@ class Permissions:
             except Halt:
                 raise
             except Exception as error:  # noqa: BLE001
-                said = f"{type(error).__name__}: {error}"
-                return Deny(rule, f"The function that decides failed: {said}")
+                return Deny(rule, f"The function that decides failed: {named(error)}")
         return None
 
 

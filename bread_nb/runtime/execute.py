@@ -344,7 +344,7 @@ def _rejected(call: Call, scope: Scope, problem: str) -> Done:
 
 
 def _denied(call: Call, scope: Scope, rule: str, reason: str) -> Done:
-    names = _names(call)
+    names, reason = _names(call), scope.kit.redactor.text(reason)
     scope.emit(GateDecided, decision="deny", rule=rule, reason=reason, **names)
     scope.emit(ToolFailed, error=ErrorInfo("DENIED", reason), duration_ms=0, **names)
     done = settled(call, reason, failed=True)

@@ -3,6 +3,7 @@
 import re
 from html.parser import HTMLParser
 
+import pytest
 from a2ui.told import Told
 from hypothesis import given
 from hypothesis import strategies as st
@@ -429,6 +430,23 @@ def test_decisions_are_in_the_picture_and_who_made_them_is_not():
         "Done.",
     ]
     assert "<del>title: Rye</del>\n<ins>title: Wheat</ins>" in pictured.html
+
+
+@pytest.mark.parametrize(
+    ("reason", "told"),
+    [
+        ("not on\nSunday", "weekday: not on Sunday"),
+        ("The rule weekday failed: KeyError", "weekday: The rule weekday failed: KeyE"),
+        ("tool:rm is denied by the rule weekday.", "weekday\n"),
+        (None, "weekday\n"),
+    ],
+)
+def test_a_rule_that_refused_is_told_with_its_reason(reason: str | None, told: str):
+    names = {"tool_name": "tool_rm", "tool_call_id": "1", "rule": "weekday"}
+    refused = Told().start()
+    refused.say(c.GateDecided, decision="deny", reason=reason, **names)
+    refused.failed("1", "rm", "no", "DENIED").text("No.").end("No.")
+    assert f"rm: denied by rule: {told}" in picture(refused.crumbs).plain
 
 
 def test_a_waiting_run_still_tells_its_decisions_and_failures():

@@ -5,6 +5,7 @@ from fixtures.journey import call, calls, finished, only, results, waiting, with
 from journeys.conftest import MakeBread
 
 from bread_nb import Agent, BreadError, Permissions, Scripted, human_tool, tool
+from bread_nb.a2ui.picture import picture
 from bread_nb.base.effects import Shell
 
 NAMES = ("read_file", "read_page", "write_file", "delete")
@@ -143,6 +144,33 @@ async def test_a_denied_call_says_which_rule_it_was(make_bread: MakeBread):
     assert decision["reason"] == results(outcome)["call_1_1"]
     assert only(run.crumbs, "tool:error")[0]["error"]["code"] == "DENIED"
     assert only(run.crumbs, "tool:call") == []
+
+
+async def test_a_function_that_fails_denies_and_the_picture_says_how(
+    make_bread: MakeBread, monkeypatch: pytest.MonkeyPatch
+):
+    secret = "sk-" + "Ab3" * 12
+    monkeypatch.setenv("OVEN_API_KEY", secret)
+
+    def asks(name: str, args: object) -> bool:
+        raise KeyError(f"nokey {secret}")
+
+    class Mute(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    def mute(name: str, args: object) -> bool:
+        raise Mute
+
+    for decides, how in ((asks, "KeyError: 'nokey"), (mute, "Mute: its message")):
+        script = Scripted([calls(call("tool_delete")), "done"])
+        bread = make_bread({"baker": agent(script, ask=[decides])})
+        run = bread.run("baker", "go")
+        outcome = await finished(bread, run)
+        said = f"The function that decides failed: {how}"
+        assert f"(by a function): {said}" in picture(run.crumbs).plain
+        assert said in results(outcome)["call_1_1"]
+        assert secret not in f"{run.crumbs} {outcome.messages}"
 
 
 @pytest.mark.parametrize("field", ["allow", "ask", "deny"])
