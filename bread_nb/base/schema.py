@@ -32,6 +32,7 @@ _NO_SCHEMA = (
     NameError,
     ValueError,
 )
+_COMPOSED = frozenset({"$ref", "allOf", "anyOf", "oneOf", "patternProperties"})
 
 _WORDS = {
     "int_parsing": "{input} is not a whole number",
@@ -99,6 +100,16 @@ class Schema:
         """Whether the values are mappings with named fields."""
         schema = self.json
         return schema.get("type") == "object" or "properties" in schema
+
+    @property
+    def names(self) -> list[str] | None:
+        """The fields its mappings have; None where there may be others."""
+        schema = self.json
+        fields = schema.get("properties")
+        opened = schema.get("additionalProperties") or not schema.keys().isdisjoint(
+            _COMPOSED
+        )
+        return None if opened or not isinstance(fields, dict) else list(fields)
 
     def validate(self, value: object) -> object:
         """The value as the type, converted where the type allows it.

@@ -11,7 +11,7 @@ import hashlib
 import inspect
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, cast, get_args, overload
 
 from pydantic import BaseModel, ConfigDict
@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from bread_nb.base.effects import Effect, Unknown
 from bread_nb.base.names import Origin, check_name, leaf_name, perm_id
 from bread_nb.base.schema import Schema, annotations_of, arguments_of, written
-from bread_nb.errors import BreadError
+from bread_nb.errors import BreadError, closest
 from bread_nb.messages import ToolSpec
 from bread_nb.tools.credentials import Credentials, CredentialSource
 from bread_nb.tools.lifecycle import ErrorHandling, Hooks
@@ -187,10 +187,12 @@ def tool(
         _check_options(function, effect, credentials)
         own_name = check_name(name or written(function).__name__, "tool")
         context = _context_parameter(function)
+        arguments = _arguments(function, args, context)
+        _check_effect(effect or Unknown(), arguments)
         return Tool(
             origin=Origin("tool", own_name),
             description=_description(function, description),
-            arguments=_arguments(function, args, context),
+            arguments=arguments,
             fn=function,
             manner=_manner(function),
             context_parameter=context,
@@ -276,6 +278,24 @@ def _arguments(
             "args describes no mapping of arguments", "args=a pydantic model"
         )
     return schema
+
+
+def _check_effect(effect: Effect, arguments: Schema) -> None:
+    """Refuse an effect that names an argument the tool has not."""
+    known = arguments.names
+    if known is None:
+        return
+    for item in fields(effect):
+        named: object = getattr(effect, item.name)
+        if named is None or callable(named) or named in known:
+            continue
+        said = f"{type(effect).__name__}({item.name}="
+        near = closest(str(named), known) or next(iter(known), None)
+        raise _unusable(
+            f"{said}{named!r}) names none of its arguments, "
+            + (f"which are {', '.join(known)}" if known else "as it has none"),
+            f"effect={said}{f'{near!r}' if near else 'lambda args: …'})",
+        )
 
 
 class ModelArguments(Schema):

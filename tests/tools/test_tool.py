@@ -3,12 +3,23 @@
 import functools
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 
 import pytest
 from pydantic import BaseModel, JsonValue
 
 from bread_nb import BreadError, ToolContext, human_tool, tool
-from bread_nb.base.effects import Pure, Read, Shell, Unknown, Write, effect_words
+from bread_nb.base.effects import (
+    Defer,
+    Net,
+    Pure,
+    Read,
+    Shell,
+    Spawn,
+    Unknown,
+    Write,
+    effect_words,
+)
 from bread_nb.messages import ToolSpec
 from bread_nb.tools.credentials import Credentials
 
@@ -223,6 +234,37 @@ def post(args: Mapping[str, JsonValue]) -> str:
 )
 def test_effects_in_words(effect: object, args: dict[str, object], words: str):
     assert effect_words(effect, args) == words
+
+
+def copied(source: str, dest: str) -> None:
+    """Copy a file."""
+
+
+FILES = {"type": "object", "properties": {"dest": {"type": "string"}}}
+
+
+@pytest.mark.parametrize("kind", [Shell, Read, Write, Net, Spawn, Defer])
+def test_an_effect_names_an_argument_that_is_there(kind: type):
+    [field] = fields(kind)
+    for more in ({}, {"args": FILES}):
+        with pytest.raises(BreadError) as caught:
+            tool(copied, effect=kind(**{field.name: "dets"}), **more)
+        assert caught.value.code == "INVALID_TOOL"
+        assert f"({field.name}='dets') names none of its arguments" in caught.value.why
+        assert caught.value.do == f"effect={kind.__name__}({field.name}='dest')"
+        tool(copied, effect=kind(**{field.name: "dest"}), **more)
+        tool(copied, effect=kind(**{field.name: len}), **more)
+
+
+def test_an_effect_of_a_tool_without_arguments_is_refused_and_with_any_is_not():
+    with pytest.raises(BreadError, match="as it has none"):
+        tool(lambda: None, name="wipe", effect=Write(path="dest"))
+    for more in (
+        {"type": "object"},
+        {**FILES, "additionalProperties": True},
+        {**FILES, "anyOf": [{"required": ["dest"]}]},
+    ):
+        tool(lambda **args: None, name="wipe", effect=Write(path="any"), args=more)
 
 
 def test_credentials_show_names_and_never_values():
