@@ -16,6 +16,8 @@ from bread_nb.providers.tending import Entry, entries, problems, prune
 __all__ = ["cassette"]
 
 _WIDTH = 60
+# What has its recording beside it: notebooks and suites.
+_RECORDED = (".ipynb", ".py", ".yaml", ".yml")
 
 _files = click.argument(
     "files", nargs=-1, type=click.Path(path_type=Path), metavar="[FILE|FOLDER]..."
@@ -81,25 +83,36 @@ def _paths(named: Sequence[Path]) -> list[Path]:
     """
     found: list[Path] = []
     for path in named or [Path.cwd()]:
-        if path.is_dir():
-            found += cassettes(path)
-        elif path.is_file():
-            found.append(path)
-        elif (beside := path.with_name(f"{path.stem}{SUFFIX}")).is_file():
-            found.append(beside)
-        else:
-            raise _none(f"There is no file {path}.")
+        found += cassettes(path) if path.is_dir() else [_named(path)]
     if not found:
         raise _none("There is no cassette here.")
     return found
+
+
+def _named(path: Path) -> Path:
+    """The cassette that a file stands for: itself, or the one beside it."""
+    if path.name.endswith(SUFFIX):
+        beside = path
+    elif path.suffix in _RECORDED:
+        beside = path.with_name(f"{path.stem}{SUFFIX}")
+    elif path.is_file():
+        raise _none(f"{path.name} is no cassette.")
+    else:
+        beside = path.with_name(f"{path.name}{SUFFIX}")
+    if beside.is_file():
+        return beside
+    if beside != path and path.is_file():
+        raise _none(f"{path.name} has no cassette.")
+    raise _none(f"There is no file {path}.")
 
 
 def _none(what: str) -> BreadError:
     return BreadError(
         what,
         code="USAGE",
-        why=f"a cassette is a file that ends with {SUFFIX}.",
-        do="record one: %bread mode record NAME in a notebook, or bread run --record",
+        why=f"a cassette is a file that ends with {SUFFIX}; "
+        "a notebook or a suite stands for the one beside it.",
+        do="record one: bread refresh --record NOTEBOOK, or bread run --record NAME",
     )
 
 

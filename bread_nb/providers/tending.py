@@ -21,6 +21,8 @@ __all__ = ["Entry", "Pruned", "entries", "problems", "prune"]
 
 Json = dict[str, JsonValue]
 
+_KINDS = ("call", "decision")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
@@ -113,7 +115,7 @@ def problems(lines: Sequence[Line], redactor: Redactor) -> list[tuple[int, str]]
 
 def _wrong(line: Line, redactor: Redactor) -> Iterator[str]:
     kind = line.value.get("kind")
-    if kind not in ("call", "decision"):
+    if kind not in _KINDS:
         yield f"its kind is {kind!r}, neither call nor decision"
         return
     asked = line.value.get("asked" if kind == "call" else "question")
@@ -176,10 +178,11 @@ def prune(path: Path) -> Pruned:
     """Take out what is never played, or changes nothing when it is.
 
     That is a line that cannot be read or found, and all but the first of equal
-    recordings when all recordings of their request are equal.
+    recordings when all recordings of their request are equal. A file in which no line
+    is a recording is left as it is.
 
     Raises:
-        BreadError: `CASSETTE_UNWRITABLE`.
+        BreadError: `CASSETTE_UNWRITABLE`, or `CASSETTE_BROKEN` for such a file.
     """
     found = Pruned(lines=0)
 
@@ -187,6 +190,8 @@ def prune(path: Path) -> Pruned:
         nonlocal found
         written = [line for line in text.split("\n") if line.strip()]
         read = [(line, value) for line in written if (value := _readable(line))]
+        if written and not any(map(_is_recording, written)):
+            raise _no_recording(path, len(written))
         left = list(_without_repeats(read))
         found = Pruned(
             lines=len(written),
@@ -199,16 +204,36 @@ def prune(path: Path) -> Pruned:
     return found
 
 
+def _no_recording(path: Path, lines: int) -> BreadError:
+    return BreadError(
+        f"{path.name} holds no recording.",
+        code="CASSETTE_BROKEN",
+        why=f"of {lines:,} line{'' if lines == 1 else 's'} none is one, so none was "
+        "taken out.",
+        do="take the file from git again, or delete it and record anew",
+        context={"file": path.name, "line": 0},
+    )
+
+
+def _is_recording(line: str) -> bool:
+    found = _object(line)
+    return found is not None and found.get("kind") in _KINDS and "key" in found
+
+
 def _readable(line: str) -> Json | None:
+    found = _object(line)
+    if found is None:
+        return None
+    asked = found.get("asked" if found.get("kind") == "call" else "question")
+    return found if found.get("key") == key_of(asked) else None
+
+
+def _object(line: str) -> Json | None:
     try:
         value: object = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict):
-        return None
-    found = cast("Json", value)
-    asked = found.get("asked" if found.get("kind") == "call" else "question")
-    return found if found.get("key") == key_of(asked) else None
+    return cast("Json", value) if isinstance(value, dict) else None
 
 
 def _without_repeats(read: Sequence[tuple[str, Json]]) -> Iterator[str]:

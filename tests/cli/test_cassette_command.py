@@ -1,7 +1,6 @@
 """`bread cassette` and `bread run --record`: recordings from the command line."""
 
 import json
-from pathlib import Path
 
 import pytest
 from cli.conftest import ledger
@@ -107,9 +106,35 @@ def test_without_a_cassette_it_says_how_to_make_one(taped: Project):
     assert said.error()[0] == "There is no cassette here. [USAGE]"
     said = taped.bread("cassette", "check", "nosuch.ipynb")
     assert said.error()[0] == "There is no file nosuch.ipynb. [USAGE]"
+    assert "%bread" not in said.err
+    assert "bread mode" not in said.err
 
 
-def test_a_notebook_stands_for_its_cassette(taped: Project, tmp_path: Path):
+@pytest.mark.parametrize("name", ["story.ipynb", "story.yaml", "story"])
+def test_a_notebook_stands_for_its_cassette(taped: Project, name: str):
     taped.bread("run", "publisher", "Publish.", "--approve", "--record", "story")
-    said = taped.bread("cassette", "check", "story.ipynb")
+    notebook = taped.root / "story.ipynb"
+    notebook.write_text('{\n "cells": []\n}\n', "utf-8")
+    (taped.root / "story.yaml").write_text("cases: []\n", "utf-8")
+    shown = taped.bread("cassette", "show", name)
+    assert (shown.code, shown.out.splitlines()[0]) == (0, TAPE)
+    said = taped.bread("cassette", "check", name)
     assert (said.code, said.out) == (0, f"{TAPE}: 3 lines, all in order\n")
+    said = taped.bread("cassette", "prune", name)
+    assert (said.code, said.out) == (0, f"{TAPE}: 0 of 3 lines taken out\n")
+    assert notebook.read_text("utf-8") == '{\n "cells": []\n}\n'
+
+
+@pytest.mark.parametrize("action", ["show", "check", "prune"])
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("data.csv", "is no cassette"), ("other.ipynb", "has no cassette")],
+)
+def test_what_is_no_cassette_is_left_as_it_is(
+    taped: Project, action: str, name: str, what: str
+):
+    path = taped.root / name
+    path.write_text("a,b\n1,2\n", "utf-8")
+    said = taped.bread("cassette", action, name)
+    assert (said.code, said.error()[0]) == (2, f"{name} {what}. [USAGE]")
+    assert path.read_text("utf-8") == "a,b\n1,2\n"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bread_nb.errors import BreadError
+from bread_nb.providers.asked import key_of
 from bread_nb.providers.shelf import (
     SUFFIX,
     Shelf,
@@ -16,6 +17,7 @@ from bread_nb.providers.shelf import (
     read_lines,
     rewrite,
 )
+from bread_nb.providers.tape import Recording
 from bread_nb.providers.tending import prune
 
 WRITER = """
@@ -85,8 +87,20 @@ def test_a_broken_line_is_named(path: Path, text: str, why: str):
     assert caught.value.code == "CASSETTE_BROKEN"
     assert caught.value.what == f"Line 2 of {path.name} is no recording."
     assert caught.value.why == why
-    assert prune(path).broken == 2
-    assert path.read_text() == ""
+    recorded = Recording(key=key_of({}), model="m", asked={}, answer=[]).line()
+    path.write_text(f"{recorded}\n{text}")
+    assert prune(path).broken == 1
+    assert path.read_text() == f"{recorded}\n"
+
+
+@pytest.mark.parametrize("text", ['{"n":1}\n', "{\n}\n", "a,b\n1,2\n", "[]"])
+def test_a_file_without_a_recording_is_not_emptied(path: Path, text: str):
+    path.write_text(text)
+    with pytest.raises(BreadError) as caught:
+        prune(path)
+    assert caught.value.code == "CASSETTE_BROKEN"
+    assert caught.value.what == f"{path.name} holds no recording."
+    assert path.read_text() == text
 
 
 def test_a_shelf_sees_what_others_write(path: Path):
