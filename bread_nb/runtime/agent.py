@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +18,15 @@ from bread_nb.providers.model import ChatModel, Model, split_name
 from bread_nb.tools.lifecycle import ErrorHandling, Hooks
 from bread_nb.tools.tool import Tool
 
-__all__ = ["Agent", "CustomFormat", "Guards", "ModelSource"]
+__all__ = [
+    "Agent",
+    "CustomFormat",
+    "Guards",
+    "ModelSource",
+    "ToolSource",
+    "called",
+    "decorated",
+]
 
 ModelSource = str | Model | ChatModel
 ToolSource = Tool | Callable[[], "Sequence[Tool]"]
@@ -65,6 +74,7 @@ _FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
     "output_repairs": ((int,), "output_repairs=1"),
     "name": ((str, _NONE), 'name="Baker"'),
 }
+_PLAIN = frozenset({"bool", "bytes", "dict", "float", "int", "None", "str"})
 _LATER = (
     "tasks",
     "plugins",
@@ -169,8 +179,7 @@ class Agent:
         names: set[str] = set()
         for entry in self.tools:
             if not isinstance(entry, Tool):
-                if not callable(entry):
-                    raise _unusable(f"{entry!r} is not a tool", "decorate it: @tool")
+                _check_source(entry)
                 continue
             if entry.leaf in names:
                 raise BreadError(
@@ -216,3 +225,48 @@ def _unusable(why: str, do: str) -> BreadError:
     return BreadError(
         "This agent cannot be used.", code="INVALID_AGENT", why=f"{why}.", do=do
     )
+
+
+def _check_source(entry: object) -> None:
+    """Refuse what is neither a tool nor a function that could give tools."""
+    if not callable(entry):
+        raise _unusable(f"{entry!r} is not a tool", "decorate it: @tool")
+    if odd := _odd_for_source(entry):
+        raise _unusable(
+            f"{called(entry)} is a function, not a tool; "
+            f"one that gives tools would not {odd}",
+            decorated(entry),
+        )
+
+
+def _odd_for_source(function: Callable[..., object]) -> str:
+    """What a function does that gives no tools; nothing where it may give some.
+
+    It is not called: whoever forgot `@tool` does not want it to run here.
+    """
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        return "be async"
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return "take arguments"
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    for parameter in signature.parameters.values():
+        if parameter.default is parameter.empty and parameter.kind not in several:
+            return "take arguments"
+    returned: object = signature.return_annotation
+    named = returned if isinstance(returned, str) else getattr(returned, "__name__", "")
+    kind = "None" if returned is None else str(named).partition("[")[0]
+    return f"return {kind}" if kind in _PLAIN else ""
+
+
+def called(function: object) -> str:
+    """What a function is called, for a person."""
+    return str(getattr(function, "__name__", f"a {type(function).__name__}"))
+
+
+def decorated(function: object) -> str:
+    """What to do where `@tool` was forgotten."""
+    if inspect.isfunction(function) and (name := function.__name__).isidentifier():
+        return f"put @tool above def {name}"
+    return "make a tool of it: tool(fn, name=...)"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -10,7 +10,7 @@ from bread_nb.errors import BreadError
 from bread_nb.governance.permissions import Permissions
 from bread_nb.messages import ToolSpec
 from bread_nb.runtime.ability import Ability
-from bread_nb.runtime.agent import Agent
+from bread_nb.runtime.agent import Agent, called, decorated
 from bread_nb.runtime.scope import Scope
 from bread_nb.tools.tool import Tool
 
@@ -67,16 +67,28 @@ def _own_tools(agent: Agent, scope: Scope) -> Sequence[Tool]:
         if isinstance(entry, Tool):
             tools.append(entry)
             continue
-        for made in entry():
-            if not isinstance(cast("object", made), Tool):
-                raise BreadError(
-                    f"{made!r} is not a tool.",
-                    code="INVALID_TOOL",
-                    why=f"{scope.agent_id} got it from a function in its tools.",
-                    do="return tools made by @tool",
-                )
+        given = cast("object", entry())
+        if isinstance(given, str | bytes | dict) or not isinstance(given, Iterable):
+            kind = _kind(cast("object", given))
+            raise _no_tools(entry, scope, f"it returned {kind}")
+        for made in cast("Iterable[object]", given):
+            if not isinstance(made, Tool):
+                raise _no_tools(entry, scope, f"there is {_kind(made)} among them")
             tools.append(made)
     return tools
+
+
+def _kind(value: object) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"
+
+
+def _no_tools(entry: object, scope: Scope, why: str) -> BreadError:
+    return BreadError(
+        f"{called(entry)} gives no tools.",
+        code="INVALID_TOOL",
+        why=f"it is in the tools of {scope.agent_id}, and {why}.",
+        do=f"{decorated(entry)}, or let it return a list of tools",
+    )
 
 
 def _collision(tool: Tool, other: Tool) -> BreadError:

@@ -1,6 +1,7 @@
 """Tools at work: their manners, their context, their results, their faults."""
 
 import asyncio
+import functools
 import gc
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -290,11 +291,65 @@ async def test_the_function_is_asked_once_a_turn(make_bread: MakeBread):
     assert len(asked) == 2
 
 
-async def test_a_function_that_gives_no_tools_is_a_clear_fault(make_bread: MakeBread):
+@pytest.mark.parametrize("given", [["bake"], "bake", None, 5, {"a": "b"}, [len]])
+async def test_a_function_that_gives_no_tools_is_a_clear_fault(
+    make_bread: MakeBread, given: object
+):
     script = Scripted(["never"])
-    bread = make_bread({"baker": Agent(model=script, tools=[lambda: ["bake"]])})
+
+    def roll():
+        return given
+
+    bread = make_bread({"baker": Agent(model=script, tools=[roll])})
     error = await fault(bread, bread.run("baker", "go"))
     assert (error.code, script.requests) == ("INVALID_TOOL", [])
+    assert error.what == "roll gives no tools."
+    assert error.why.startswith("it is in the tools of baker, and ")
+    assert error.do.startswith("put @tool above def roll, or ")
+
+
+def test_a_function_without_the_decorator_is_refused_where_the_agent_is_made():
+    def publish(title: str) -> str:
+        raise AssertionError
+
+    async def later():
+        raise AssertionError
+
+    def roll() -> int:
+        raise AssertionError
+
+    def told() -> dict[str, int]:
+        raise AssertionError
+
+    for function, odd in (
+        (publish, "take arguments"),
+        (later, "be async"),
+        (roll, "return int"),
+        (told, "return dict"),
+    ):
+        with pytest.raises(BreadError) as caught:
+            Agent(model="scripted:x", tools=[function])
+        name = function.__name__
+        assert str(caught.value).splitlines() == [
+            "This agent cannot be used. [INVALID_AGENT]",
+            f"  why  {name} is a function, not a tool; "
+            f"one that gives tools would not {odd}.",
+            f"  do   put @tool above def {name}",
+        ]
+    for function in (lambda text: text, max, "".join):
+        with pytest.raises(BreadError, match="make a tool of it: tool") as caught:
+            Agent(model="scripted:x", tools=[function])
+        assert caught.value.code == "INVALID_AGENT"
+
+
+def test_functions_that_may_give_tools_are_not_called_before_a_run():
+    def tools() -> list[Tool]:
+        raise AssertionError
+
+    def any_kind(*args: object, more: int = 1, **kwargs: object):
+        raise AssertionError
+
+    Agent(model="scripted:x", tools=[tools, any_kind, functools.partial(tools)])
 
 
 async def test_a_call_id_used_before_gets_a_new_one(make_bread: MakeBread):
