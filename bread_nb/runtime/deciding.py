@@ -17,7 +17,7 @@ from bread_nb.runtime.drive import Drive
 from bread_nb.runtime.execute import Done, Go, Wait, decide
 from bread_nb.runtime.hooks import chain_of
 from bread_nb.runtime.keeping import settle_call
-from bread_nb.runtime.pending import question
+from bread_nb.runtime.pending import next_handle, question
 from bread_nb.runtime.scope import Scope
 from bread_nb.runtime.toolbox import Toolbox
 from bread_nb.stores.records import Call, Checkpoint
@@ -99,7 +99,8 @@ async def decide_all(drive: Drive, calls: Sequence[Call], toolbox: Toolbox) -> D
                     decided.going.append(go)
                     _keep(go.call, decided, intents)
                 case Wait() as wait:
-                    checkpoint = question(wait, drive.scope, drive.row.handle)
+                    handle = await next_handle(drive.scope, drive.row.handle)
+                    checkpoint = question(wait, drive.scope, handle)
                     decided.asked.append(checkpoint)
                     decided.steps.append(Put(checkpoint))
                     note(drive, _waiting(wait.call, checkpoint))

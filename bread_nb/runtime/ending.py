@@ -222,7 +222,7 @@ async def _seal(drive: Drive, text: str) -> None:
 async def open_checkpoints(store: Store, run_id: str) -> list[Checkpoint]:
     """The questions of a run that nobody has answered, in call order."""
     found = await store.query(Checkpoint, {"run_id": run_id, "status": "open"})
-    return sorted(found, key=lambda checkpoint: checkpoint.call)
+    return sorted(found, key=lambda each: (len(each.call), each.call))
 
 
 async def _withdraw(drive: Drive, why: str) -> list[Step]:

@@ -17,9 +17,20 @@ from bread_nb.crumbs import GateDecided, HumanRequired
 from bread_nb.providers.consents import question_of
 from bread_nb.runtime.execute import Wait
 from bread_nb.runtime.scope import Scope
-from bread_nb.stores.records import Call, Checkpoint
+from bread_nb.stores.records import Call, Checkpoint, RunRow
+from bread_nb.stores.store import Add
 
-__all__ = ["ask_outcome", "letter", "notify", "question", "stage_question"]
+__all__ = ["ask_outcome", "next_handle", "notify", "question", "stage_question"]
+
+
+async def next_handle(scope: Scope, run: str) -> str:
+    """The handle of a run's next question, such as `writer-3.b`; none comes twice.
+
+    The store counts: an answer typed again must not reach another question.
+    """
+    counted = await scope.store.atomic(Add(RunRow, scope.run_id, "asked", 1))
+    number = counted[0] if counted else 1
+    return f"{run}.{_letter(cast('int', number))}"
 
 
 def question(wait: Wait, scope: Scope, handle: str) -> Checkpoint:
@@ -36,7 +47,7 @@ def question(wait: Wait, scope: Scope, handle: str) -> Checkpoint:
         tool_call_id=call.call_id,
         tool_name=call.name,
         ask="input" if human else "approval",
-        handle=f"{handle}.{letter(call.index)}",
+        handle=handle,
         created_at=now_ms(),
         args=call.args,
         answer_schema=cast("JsonValue", answer),
@@ -67,7 +78,7 @@ def ask_outcome(call: Call, handle: str, schema: JsonValue) -> Checkpoint:
         tool_call_id=call.call_id,
         tool_name=call.name,
         ask="outcome",
-        handle=f"{handle}.{letter(call.index)}",
+        handle=handle,
         created_at=now_ms(),
         args=call.args,
         answer_schema=schema,
@@ -108,12 +119,11 @@ def notify(crumbs: Sequence[HumanRequired], scope: Scope) -> None:
             scope.kit.fault(error, "on_human_required")
 
 
-def letter(index: int) -> str:
-    """0 as `a`, 25 as `z`, 26 as `aa`."""
+def _letter(number: int) -> str:
+    """1 as `a`, 26 as `z`, 27 as `aa`."""
     text = ""
-    index += 1
-    while index:
-        index, rest = divmod(index - 1, 26)
+    while number:
+        number, rest = divmod(number - 1, 26)
         text = chr(ord("a") + rest) + text
     return text
 

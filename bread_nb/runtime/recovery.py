@@ -19,7 +19,12 @@ from bread_nb.runtime.drive import Drive
 from bread_nb.runtime.ending import last_calls, turn_calls
 from bread_nb.runtime.journal import Journal
 from bread_nb.runtime.leases import lease_alive
-from bread_nb.runtime.pending import ask_outcome, notify, stage_question
+from bread_nb.runtime.pending import (
+    ask_outcome,
+    next_handle,
+    notify,
+    stage_question,
+)
 from bread_nb.runtime.run import Live
 from bread_nb.runtime.scope import Kit, Scope
 from bread_nb.runtime.stream import CrumbStream
@@ -188,7 +193,8 @@ async def _sort_out(drive: Drive, calls: Sequence[Call]) -> None:
             steps.append(Claim(Call, call.id, {}, {"status": "ready"}))
             continue
         schema = tool.output.json if tool is not None and tool.output else None
-        checkpoint = ask_outcome(call, drive.row.handle, cast("JsonValue", schema))
+        handle = await next_handle(drive.scope, drive.row.handle)
+        checkpoint = ask_outcome(call, handle, cast("JsonValue", schema))
         asked.append(stage_question(checkpoint, drive.scope))
         change: dict[str, JsonValue] = {
             "status": "waiting",

@@ -42,7 +42,7 @@ from bread_nb.runtime.grants import grant_for
 from bread_nb.runtime.journal import store_crumbs
 from bread_nb.runtime.keeping import settle_call
 from bread_nb.runtime.outcome import Outcome, PendingCall, Suspended
-from bread_nb.runtime.pending import notify, question, stage_question
+from bread_nb.runtime.pending import next_handle, notify, question, stage_question
 from bread_nb.runtime.recovery import load_drive, recover, scope_of, take_over
 from bread_nb.runtime.replaying import check_answer, conclude
 from bread_nb.runtime.results import refusal_text
@@ -329,7 +329,7 @@ async def _ask_anew(
 ) -> None:
     """The waiting tool itself was edited: the old consent would be for other code."""
     tool = toolbox.tools[call.name]
-    handle = checkpoint.handle.rpartition(".")[0]
+    handle = await next_handle(scope, checkpoint.handle.rpartition(".")[0])
     asked = question(Wait(call=call, tool=tool), scope, handle)
     asked = asked.model_copy(update={"rule": checkpoint.rule})
     withdrawn: dict[str, JsonValue] = {

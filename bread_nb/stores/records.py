@@ -54,7 +54,8 @@ class RunRow(Record):
     """A run and where it stands.
 
     `open` counts the calls of the current turn that have no result yet, and one more
-    while a driver is at work on them; whoever brings it to 0 goes on. `owner` is the
+    while a driver is at work on them; whoever brings it to 0 goes on. `asked` counts
+    the questions of the whole run, which are named by it. `owner` is the
     lease of the process that drives it and `fence` grows with each change of owner, so
     that a driver that lost the run can no longer write. `root` is the run that this
     one was started for, directly or not; None for a run that a person started.
@@ -79,6 +80,7 @@ class RunRow(Record):
     fence: int = 0
     turn: int = 0
     open: int = 0
+    asked: int = 0
     repairs: int = 0
     denials: int = 0
     failures: int = 0

@@ -292,11 +292,11 @@ def test_a_killed_run_is_listed_and_asks_what_happened(apart: Project):
     assert listed.out.splitlines()[1].endswith("bread recover publisher-1")
     recovered = apart.bread("recover", "publisher-1")
     assert recovered.code == 3
-    assert "publisher-1.a waits for a person: publish" in recovered.err
+    assert "publisher-1.b waits for a person: publish" in recovered.err
     asked = apart.bread("pending").out.splitlines()[1]
     assert "publish ?" in asked
     happened = json.dumps({"happened": True, "result": "published Rye"})
-    said = apart.bread("resume", "publisher-1.a", "--answer", happened)
+    said = apart.bread("resume", "publisher-1.b", "--answer", happened)
     assert (said.code, said.out) == (0, "It is out.\n")
 
 
