@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from bread_nb.cli.exits import FAULT, FINISHED
+from bread_nb.cli.render import tell
 from bread_nb.errors import BreadError
-from bread_nb.evals.refresh import Refreshed
-from bread_nb.evals.refresh import refresh as run_again
+from bread_nb.evals.extras import for_notebooks
+
+if TYPE_CHECKING:
+    from bread_nb.evals.refresh import Refreshed
 
 __all__ = ["refresh"]
 
@@ -35,11 +39,13 @@ def refresh(
     so that every reader sees the same. Where a cell fails, the file stays as it is.
     """
     code = FINISHED
+    module = for_notebooks("bread_nb.evals.refresh")
     for path in notebooks:
+        again: Refreshed
         try:
-            again = run_again(path.resolve(), record=record, kernel=kernel)
+            again = module.refresh(path.resolve(), record=record, kernel=kernel)
         except BreadError as error:
-            click.echo(str(error), err=True)
+            tell(error)
             code = FAULT
             continue
         if not again.changed:

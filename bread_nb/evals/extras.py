@@ -7,7 +7,7 @@ from typing import Any
 
 from bread_nb.errors import BreadError
 
-__all__ = ["needed"]
+__all__ = ["for_notebooks", "needed"]
 
 
 def needed(module: str, missing: BreadError) -> Any:  # noqa: ANN401
@@ -20,3 +20,18 @@ def needed(module: str, missing: BreadError) -> Any:  # noqa: ANN401
         return import_module(module)
     except ImportError:
         raise missing from None
+
+
+def for_notebooks(module: str) -> Any:  # noqa: ANN401
+    """A module that runs notebooks, imported now.
+
+    Raises:
+        BreadError: `MISSING_EXTRA` without nbclient and nbformat.
+    """
+    missing = BreadError(
+        "Running notebooks needs nbclient.",
+        code="MISSING_EXTRA",
+        why="nbclient or nbformat is not installed.",
+        do='pip install "bread-nb[test]"',
+    )
+    return needed(module, missing)

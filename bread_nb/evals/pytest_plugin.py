@@ -171,10 +171,16 @@ class NotebookFile(pytest.File):
 
     def collect(self) -> Iterable[pytest.Item]:
         """The code cells."""
-        module = import_module("bread_nb.evals.notebooks")
+        module = import_module("bread_nb.evals.extras").for_notebooks(
+            "bread_nb.evals.notebooks"
+        )
         self.run = module.NotebookRun(self.path)
         for index, _ in self.run.cells():
             yield _made(CellItem, self, name=f"cell {index}", index=index)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> str | Any:  # noqa: ANN401
+        """What it lacks, in three lines."""
+        return _short(excinfo) or super().repr_failure(excinfo)
 
     def setup(self) -> None:
         """Start the kernel."""
