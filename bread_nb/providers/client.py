@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import re
 import sys
 import weakref
 from collections.abc import AsyncIterator
@@ -50,6 +49,7 @@ from bread_nb.providers.transport import (
     Transport,
     Unreachable,
     Unsendable,
+    is_loopback,
 )
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ _LONGEST_ERROR = 1 << 16
 _DONE = b"[DONE]"
 _MISSHAPEN = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy")
-_LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}|[^.]+\.localhost")
 _LOG = logging.getLogger("bread_nb")
 
 
@@ -144,7 +143,7 @@ def _look_for_plain_key(call: Call) -> None:
     """Warn of a key that goes over a network unencrypted; it is sent all the same."""
     if call.secrets and call.url.lower().startswith("http://"):
         host = call.host
-        if not (host in ("localhost", "::1") or _LOOPBACK.fullmatch(host)):
+        if not is_loopback(host):
             _LOG.warning(
                 "The key for %s goes to %s in plain text: use https, or give no key.",
                 call.service,
@@ -235,7 +234,9 @@ async def _response(transport: Transport, call: Call, pace: Pace) -> Response:
         except Unreachable as error:
             why = _why(call, error)
         break
-    raise unreachable(call.host, why) if sendable else unsendable(call.service)
+    if not sendable:
+        raise unsendable(call.service)
+    raise unreachable(call.service, call.host, why, url=call.url)
 
 
 def _why(call: Call, error: Unreachable) -> str:

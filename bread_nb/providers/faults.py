@@ -17,6 +17,7 @@ from bread_nb.base.ids import now_ms
 from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.base.retry import TRANSIENT_STATUS
 from bread_nb.errors import ProviderError
+from bread_nb.providers.transport import is_loopback
 
 __all__ = [
     "body_fault",
@@ -304,15 +305,34 @@ def _seconds(value: str | None) -> float | None:
     return seconds if 0 <= seconds < math.inf else None
 
 
-def unreachable(host: str, why: str) -> ProviderError:
-    """The error for a service that gave no answer at all."""
+def unreachable(service: str, host: str, why: str, *, url: str = "") -> ProviderError:
+    """The error for a service that gave no answer at all.
+
+    Args:
+        service: Who was asked, such as `ollama`.
+        host: Where, for a person to read.
+        why: What is known of it.
+        url: The address that was asked.
+    """
+    do = "check the network, then run again"
+    if is_loopback(host):
+        do = _start(service, host, url)
     return ProviderError(
         f"{host} did not answer.",
         code="MODEL_UNREACHABLE",
         why=why,
-        do="check the network, then run again. The text so far is kept",
+        do=f"{do}. The text so far is kept",
         retryable=True,
     )
+
+
+def _start(service: str, host: str, url: str) -> str:
+    """What to do where a server of this machine does not answer."""
+    place = variable(service, "BASE_URL")
+    if service == "ollama":
+        return f"start Ollama: ollama serve; or set {place} to where it runs"
+    at = urlsplit(url).netloc.rpartition("@")[2] or host
+    return f"is it running? Start the server at {at}, or set base_url or {place}"
 
 
 def unsendable(service: str, why: str = "", do: str = "") -> ProviderError:

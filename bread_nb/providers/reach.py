@@ -86,10 +86,11 @@ async def _asked(service: str, model: str, place: Access) -> Reached:
         async with asyncio.timeout(_SECONDS):
             status, body = await fetch(url, headers)
     except TimeoutError:
-        raise unreachable(host, f"it was silent for {_SECONDS:g} s.") from None
+        why = f"it was silent for {_SECONDS:g} s."
+        raise unreachable(service, host, why, url=url) from None
     except (Unreachable, Lost, Unsendable) as error:
         why = Redactor(place.secrets).text(str(error)) or "the connection was lost"
-        raise unreachable(host, f"{why}.") from None
+        raise unreachable(service, host, f"{why}.", url=url) from None
     try:
         told = parse_json(body)
     except ValueError:

@@ -7,6 +7,7 @@ A carrier says what went wrong by one of three errors, which `exchange` makes a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -22,11 +23,19 @@ __all__ = [
     "Transport",
     "Unreachable",
     "Unsendable",
+    "is_loopback",
 ]
 
 CONNECT_SECONDS = 20.0
 KEPT = 100
 KEPT_SECONDS = 60.0
+_LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}|[^.]+\.localhost")
+_LOOPBACKS = frozenset({"localhost", "::1", "0.0.0.0", "::"})
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine itself."""
+    return host in _LOOPBACKS or bool(_LOOPBACK.fullmatch(host))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

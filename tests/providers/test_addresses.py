@@ -40,6 +40,33 @@ async def test_an_address_that_is_none_is_one_clear_error(oven: Oven, url: str):
 
 
 @each
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "0.0.0.0", "[::1]"])
+async def test_a_server_of_this_machine_that_is_silent_is_to_be_started(
+    oven: Oven, host: str
+):
+    async with ModelServer() as server:
+        gone = server.url.replace("127.0.0.1", host)
+    described = oven.model(gone)
+    fault = await fault_of(resolve(described))
+    assert fault.code == "MODEL_UNREACHABLE"
+    provider = described.name.partition(":")[0].replace("responses", "openai")
+    if provider == "ollama":
+        mend = "start Ollama: ollama serve; or set OLLAMA_BASE_URL to where it runs"
+    else:
+        at = gone.partition("//")[2].partition("/")[0]
+        place = f"base_url or {provider.upper()}_BASE_URL"
+        mend = f"is it running? Start the server at {at}, or set {place}"
+    assert fault.do == f"{mend}. The text so far is kept"
+    assert (await reach(described)).do == fault.do
+
+
+@each
+async def test_a_host_elsewhere_that_is_silent_is_a_matter_of_the_network(oven: Oven):
+    fault = await fault_of(resolve(oven.model("http://bakery.invalid:81/v1")))
+    assert fault.do == "check the network, then run again. The text so far is kept"
+
+
+@each
 async def test_a_service_that_moved_says_where_to_without_a_secret(oven: Oven):
     there = {"location": f"https://elsewhere.example/v1?key={KEY}"}
     async with ModelServer(Reply([], 308, there)) as server:
