@@ -208,7 +208,13 @@ class Deck:
     def miss(self, asked: Json, path: Path | None = None) -> BreadError:
         """The error for a request that has no recording."""
         where = path.name if path is not None else f"{Path.cwd().name}/*{SUFFIX}"
-        return misses.miss(asked, self.recordings(path), self.mode, where)
+        asker = misses.Asker(
+            cell=self._anew,
+            notebook=self._notebook(),
+            suite=bool(self._added),
+            named=path is not None or self._name() is not None,
+        )
+        return misses.miss(asked, self.recordings(path), self.mode, where, asker)
 
     # -- decisions -------------------------------------------------------------------
 

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from pathlib import Path
 
 from pydantic import JsonValue
 
 from bread_nb.base.wire import canonical
 from bread_nb.errors import BreadError
 from bread_nb.providers.modes import Mode, in_ci
+from bread_nb.providers.shelf import SUFFIX
 from bread_nb.providers.tape import Recording
 
-__all__ = ["first_difference", "miss"]
+__all__ = ["Asker", "first_difference", "miss"]
 
 Json = dict[str, JsonValue]
 
@@ -32,8 +35,25 @@ _WINDOW = 200
 _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Where a request came from, which decides how it is recorded.
+
+    Args:
+        cell: Whether it was a cell, whose kernel begins a cassette anew.
+        notebook: The notebook's name, where it is known.
+        suite: Whether a suite is evaluated.
+        named: Whether it is known what to record into.
+    """
+
+    cell: bool = False
+    notebook: str | None = None
+    suite: bool = False
+    named: bool = False
+
+
 def miss(
-    asked: Json, known: Sequence[Recording], mode: Mode, folder: str
+    asked: Json, known: Sequence[Recording], mode: Mode, folder: str, asker: Asker
 ) -> BreadError:
     """The error for a request that no recording answers.
 
@@ -42,6 +62,7 @@ def miss(
         known: All recordings there are.
         mode: The mode, and who asked for it.
         folder: Where the recordings were looked for.
+        asker: Where the request came from.
     """
     near = _nearest(asked, known)
     if near is None:
@@ -49,22 +70,55 @@ def miss(
     else:
         why = f"nearest: {near.place}; {first_difference(asked, near.asked)}"
     by = f"replay is on because {mode.said_by} is set"
+    name = near.place.partition(SUFFIX)[0] if near is not None else ""
     return BreadError(
         "Not in the recording.",
         code="REPLAY_MISS",
         why=f"{why}{f' ({by})' if mode.implied else ''}.",
-        do=_mend(),
+        do=_mend(mode, asker, name),
         context={"nearest": near.place if near else None, "mode": mode.name},
     )
 
 
-def _mend() -> str:
+def _mend(mode: Mode, asker: Asker, name: str) -> str:
+    """How the request gets into a recording without the others getting lost.
+
+    A kernel begins its cassette anew, so all of its cells have to be run.
+    """
+    if mode.said_by.endswith("=)"):
+        says = mode.said_by[:-1]
+        record, live = f'{says}"record"), and run it again', f'{says}"live")'
+    elif asker.cell and not _unattended(asker):
+        into = "" if asker.named else f" {name or 'NAME'}"
+        record, live = f"%bread mode record{into}, run all cells", "%bread mode live"
+    else:
+        record, live = _command(asker, name), "BREAD_MODE=live"
     if in_ci():
-        return (
-            "record it on your own machine with BREAD_MODE=record and commit the "
-            "cassette"
-        )
-    return "BREAD_MODE=record, run the cell, look at the diff; or BREAD_MODE=live"
+        return f"on your own machine {record}; commit the cassette"
+    return f"{record}, look at the diff; or {live}"
+
+
+def _unattended(asker: Asker) -> bool:
+    """Whether nobody sits before the cell: in a build, or a test of its notebook."""
+    tested = asker.notebook and os.environ.get("PYTEST_CURRENT_TEST")
+    return in_ci() or bool(tested)
+
+
+def _command(asker: Asker, name: str) -> str:
+    """What is typed in a terminal to record."""
+    if asker.suite:
+        return "bread eval --record"
+    if notebook := asker.notebook or (name and _beside(name)):
+        return f"bread refresh --record {notebook}"
+    if asker.cell:
+        return "bread refresh --record NOTEBOOK"
+    into = "" if asker.named else f" BREAD_CASSETTE={name or 'NAME'}"
+    return f"BREAD_MODE=record{into}, and run it again"
+
+
+def _beside(name: str) -> str | None:
+    notebook = f"{name}.ipynb"
+    return notebook if Path(notebook).is_file() else None
 
 
 def _nearest(asked: Json, known: Sequence[Recording]) -> Recording | None:

@@ -138,6 +138,14 @@ def test_the_mode_is_told_with_its_files(folder: Path, live: Kernel):
     miss = live.run("%bread writer something else")
     assert "Not in the recording. [REPLAY_MISS]" in miss.told
     assert "says 'something else', recorded 'hi'" in miss.told
+    mend = "%bread mode record story"
+    assert f"{mend}, run all cells, look at the diff; or %bread mode live" in miss.told
+    live.ok(mend)
+    for text in ("hi", "something else"):
+        live.ok(f"%bread writer {text}")
+    live.ok("%bread mode replay")
+    for text in ("hi", "something else"):
+        live.ok(f"%bread writer {text}")
 
 
 def test_a_session_that_records_begins_its_cassette_anew(folder: Path, live: Kernel):

@@ -9,6 +9,7 @@ from providers.test_cassette import Baker, lines, says
 from bread_nb import Agent, Bread, BreadConfig, BreadError, Cassette, Model, Scripted
 from bread_nb.providers.catalog import Catalog
 from bread_nb.providers.modes import decide, mode_named
+from bread_nb.providers.shelf import append
 from bread_nb.stores.in_memory import InMemoryStore
 
 PYTEST = "PYTEST_CURRENT_TEST"
@@ -137,6 +138,50 @@ async def test_a_service_is_never_called_where_nobody_looks(
         error = await refused(bread_of(name))
         assert error.code == "REPLAY_MISS"
         assert f"replay is on because {variable} is set" in error.why
+
+
+@pytest.mark.parametrize(
+    ("environ", "told"),
+    [
+        ({}, "BREAD_MODE=record BREAD_CASSETTE=tale, and run it again, look at the"),
+        ({"BREAD_CASSETTE": "tale"}, "BREAD_MODE=record, and run it again, look at"),
+        ({"CI": "1"}, "on your own machine BREAD_MODE=record BREAD_CASSETTE=tale, and"),
+    ],
+)
+async def test_what_a_miss_says_to_do_loses_no_recording(
+    env: pytest.MonkeyPatch, environ: dict[str, str], told: str
+):
+    providers = {"test": lambda _: Baker(says("Rye."), says("Wheat."))}
+    env.setenv("BREAD_MODE", "record")
+    env.setenv("BREAD_CASSETTE", "tale")
+    await said(bread_of("test:baker", providers=providers))
+    env.delenv("BREAD_CASSETTE")
+    env.setenv("BREAD_MODE", "replay")
+    for name, value in environ.items():
+        env.setenv(name, value)
+    error = await refused(bread_of("test:other", providers=providers))
+    assert error.do.startswith(told)
+    env.delenv("CI", raising=False)
+    env.setenv("BREAD_MODE", "record")
+    env.setenv("BREAD_CASSETTE", "tale")
+    await said(bread_of("test:other", providers=providers))
+    assert len(lines(Path("tale.cassette.jsonl"))) == 2
+
+
+async def test_a_miss_beside_a_notebook_names_it(env: pytest.MonkeyPatch):
+    made = Cassette(Baker(says("Rye.")), "tale.cassette.jsonl", mode="record")
+    await said(bread_of(made))
+    env.setenv("BREAD_MODE", "replay")
+    append(Path("tale.ipynb"), "{}")
+    error = await refused(bread_of("test:other"))
+    assert error.do.startswith("bread refresh --record tale.ipynb, look at the diff")
+
+
+async def test_a_miss_of_a_mode_said_in_code_is_mended_in_code():
+    model = Cassette("test:baker", "own.cassette.jsonl", mode="replay")
+    error = await refused(bread_of(model))
+    assert error.do.startswith('Cassette(mode="record"), and run it again')
+    assert error.do.endswith('or Cassette(mode="live")')
 
 
 async def test_recording_without_a_name_says_so(env: pytest.MonkeyPatch):
