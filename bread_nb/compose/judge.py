@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
@@ -39,6 +40,8 @@ Ask: TypeAlias = Callable[[Agent, str], Awaitable[Outcome]]
 Status: TypeAlias = Literal["satisfied", "needs_revision", "failed"]
 
 _STATUSES = ("satisfied", "needs_revision", "failed")
+_SHOWN = 40
+_WORD = re.compile(r"[^\s_-]+")  # SATISFIED and "needs revision" are plain enough
 
 _STRICT = (
     "You grade work. You did not make it and owe it nothing; look for what is wrong "
@@ -240,15 +243,17 @@ def _scored(score: float, least: float) -> Judgement:
 
 
 def _judged(grade: _Grade, least: float) -> Judgement:
-    """A grade as a judgement; a status that there is not means another try."""
+    """A grade as a judgement; one whose status there is not says nothing."""
     if grade.status is None and grade.score is None:
         return broken("the judge gave neither a status nor a score")
     if grade.status is None:
         found = _scored(cast("float", grade.score), least)
-    elif grade.status in _STATUSES:
-        found = Judgement(status=grade.status, score=grade.score)
     else:
-        found = Judgement(status="needs_revision", score=grade.score)
+        status = "_".join(_WORD.findall(grade.status.casefold()))
+        if status not in _STATUSES:
+            said = dumps(grade.status[:_SHOWN])
+            return broken(f"the judge gave the status {said}, which there is not")
+        found = Judgement(status=status, score=grade.score)
     return replace(found, critique=grade.critique, suggestions=tuple(grade.suggestions))
 
 

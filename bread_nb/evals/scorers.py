@@ -120,7 +120,7 @@ def schema(expected: object) -> Scorer:
         value = attempt.output
         try:
             if isinstance(value, str) and not wanted.is_text:
-                value = read_json(value)
+                value = read_json(value, unique=True)
             wanted.validate(value)
         except ValidationError as error:
             return _told(False, "; ".join(error.problems))

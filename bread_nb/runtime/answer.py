@@ -63,7 +63,7 @@ def repair_request(error: ValidationError) -> str:
 def _json(text: str) -> JsonValue:
     fence = _FENCE.match(text)
     try:
-        return read_json(fence[1] if fence else text)
+        return read_json(fence[1] if fence else text, unique=True)
     except ValueError as error:
         raise ValidationError(
             "The answer is not JSON.", problems=[f"the answer is not JSON: {error}"]

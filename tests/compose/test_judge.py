@@ -47,7 +47,8 @@ class Court:
         ('{"status":"failed"}', "failed", None),
         ('```json\n{"score": 0.8}\n```', "satisfied", 0.8),
         ('{"score": 0.2}', "needs_revision", 0.2),
-        ('{"status":"splendid","score":1}', "needs_revision", 1.0),
+        ('{"status":" SATISFIED","score":1}', "satisfied", 1.0),
+        ('{"status":"Needs revision","score":0.4}', "needs_revision", 0.4),
     ],
 )
 async def test_what_a_judge_says_is_read(
@@ -59,7 +60,19 @@ async def test_what_a_judge_says_is_read(
 
 
 @pytest.mark.parametrize(
-    "reply", ["It is fine.", '{"score":"high"}', '{"score":7}', "", "{}", "[1]"]
+    "reply",
+    [
+        "It is fine.",
+        '{"score":"high"}',
+        '{"score":7}',
+        "",
+        "{}",
+        "[1]",
+        '{"status":"splendid","score":1}',
+        '{"status":"not satisfied","score":1}',
+        '{"status":"","score":1}',
+        '{"status":"failed","score":0,"status":"satisfied"}',
+    ],
 )
 async def test_a_reply_that_nobody_can_read_is_a_broken_judge_and_no_pass(
     bread: Bread, reply: str

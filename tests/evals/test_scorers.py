@@ -97,6 +97,8 @@ async def test_other_values_than_text_are_compared_as_values():
     assert await said(exact('{"grams":500}'), answer) == "pass"
     assert await said(schema(Loaf), answer) == "pass"
     assert await said(schema(Loaf), replace(RYE, output='{"grams": 500}')) == "pass"
+    twice = await said(schema(Loaf), replace(RYE, output='{"grams": 9, "grams": 1}'))
+    assert twice == "fail: it is not JSON: the key 'grams' stands there twice"
     assert await said(schema(Loaf), replace(RYE, output='{"grams": "much"}')) == (
         "fail: grams: 'much' is not a whole number"
     )

@@ -89,6 +89,17 @@ async def test_an_answer_that_does_not_fit_is_asked_for_once_more(
     assert outcome.metrics.turns == 2
 
 
+async def test_a_key_that_stands_twice_in_an_answer_is_asked_for_once_more(
+    make_bread: MakeBread,
+):
+    script = Scripted(['{"name": "rye", "grams": 1, "grams": 500}', LOAF])
+    agent = Agent(model=script, output_schema=Loaf)
+    bread = make_bread({"baker": agent})
+    outcome = await finished(bread, bread.run("baker", "go"))
+    assert outcome.output == Loaf(name="rye", grams=500)
+    assert "the key 'grams' stands there twice" in script.requests[1].messages[-1].text
+
+
 async def test_after_the_repairs_the_run_fails_and_keeps_the_text(
     make_bread: MakeBread,
 ):
