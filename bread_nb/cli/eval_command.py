@@ -10,11 +10,13 @@ import click
 
 from bread_nb.bread import Bread
 from bread_nb.cli.exits import FAULT, FINISHED, STOPPED
+from bread_nb.cli.render import tell
 from bread_nb.errors import BreadError
 from bread_nb.evals.evaluate import Options, Progress
 from bread_nb.evals.junit import write_junit
 from bread_nb.evals.ovens import bake
 from bread_nb.evals.report import Report
+from bread_nb.evals.report_files import make_ready
 from bread_nb.evals.tables import bundle, compared, figures_of
 
 __all__ = ["eval_"]
@@ -82,6 +84,9 @@ async def eval_(
     1 when it is not good enough, 4 when the budget ended it.
     """
     before = Report.load(baseline) if baseline is not None else None
+    for place in (junit, kept):
+        if place is not None:
+            make_ready(place)
     options = Options(
         model=model,
         concurrency=concurrency,
@@ -107,7 +112,17 @@ def _verdict(report: Report, pass_rate: float | None, before: Report | None) -> 
     try:
         report.check(pass_rate=pass_rate, no_regressions=before)
     except BreadError as error:
-        click.echo(str(error), err=True)
+        error.do = _next_step(report)
+        tell(error)
         stopped = any(suite.stopped for suite in report.suites)
         return STOPPED if stopped else FAULT
     return FINISHED
+
+
+def _next_step(report: Report) -> str:
+    """How to look closer here, at the first row that did not pass."""
+    missed = next((row for row in report.failures() if row.run), None)
+    if missed is None:
+        return "bread eval --json FILE keeps all rows"
+    show = f"bread show {missed.run} tells how {missed.case} came about"
+    return f"{show}; --json FILE keeps all rows, each with its run"

@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from bread_nb.evals.report import Report, SuiteReport
+from bread_nb.evals.report_files import write_whole
 from bread_nb.evals.scoresheet import EvalRow
 
 __all__ = ["write_junit"]
@@ -21,14 +22,16 @@ def write_junit(report: Report, path: str | PathLike[str]) -> None:
 
     A row that did not pass is a failure; one that is broken, or whose run failed, is an
     error; a row that is missing is an error too.
+
+    Raises:
+        BreadError: `REPORT_UNWRITABLE`.
     """
     root = ET.Element("testsuites", name="bread")
     for suite in report.suites:
         root.append(_suite(suite))
     ET.indent(root)
-    place = Path(path)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_bytes(ET.tostring(root, encoding="utf-8", xml_declaration=True))
+    text = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    write_whole(Path(path), text)
 
 
 def _suite(suite: SuiteReport) -> ET.Element:

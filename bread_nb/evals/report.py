@@ -18,6 +18,7 @@ from bread_nb.errors import BreadError
 from bread_nb.evals.comparison import Comparison, Tally
 from bread_nb.evals.extras import needed
 from bread_nb.evals.odds import interval, pass_at, spread
+from bread_nb.evals.report_files import write_whole
 from bread_nb.evals.scoresheet import EvalRow
 
 __all__ = ["Report", "SuiteReport"]
@@ -241,11 +242,13 @@ class Report:
         return {"version": _VERSION, "suites": [s.to_json() for s in self.suites]}
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the report to a JSON file, for `no_regressions` and `compare`."""
+        """Write the report to a JSON file, for `no_regressions` and `compare`.
+
+        Raises:
+            BreadError: `REPORT_UNWRITABLE`.
+        """
         text = json.dumps(self.to_json(), ensure_ascii=False, indent=1, sort_keys=True)
-        place = Path(path)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(f"{text}\n".encode("utf-8", "backslashreplace"))
+        write_whole(Path(path), f"{text}\n".encode("utf-8", "backslashreplace"))
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Report:
@@ -257,7 +260,7 @@ class Report:
         try:
             found: JsonValue = json.loads(Path(path).read_text(encoding="utf-8"))
             return Report.from_json(found)
-        except (OSError, ValueError) as error:
+        except (OSError, RecursionError, ValueError) as error:
             raise BreadError(
                 f"{Path(path).name} is no report.",
                 code="INVALID_REPORT",
@@ -367,6 +370,7 @@ def _failed(wrong: Sequence[str], report: Report) -> BreadError:
             "passed": report.passed,
             "expected": report.expected,
             "failed": [row.case for row in failures],
+            "runs": [row.run for row in failures],
         },
     )
 

@@ -48,6 +48,46 @@ def test_a_failure_is_told_and_is_the_exit_code(bakery: NearProject):
     assert "baker/words: 2 of 2 · 1 passed · 1 failed" in said.err
 
 
+def test_a_failure_names_a_run_that_can_be_shown(bakery: NearProject):
+    said = bakery.bread("eval", "baker", "--concurrency", "1")
+    [mend] = [line for line in said.err.splitlines() if line.startswith("  do ")]
+    assert mend == (
+        "  do   bread show baker-2 tells how who came about; "
+        "--json FILE keeps all rows, each with its run"
+    )
+    shown = bakery.bread("show", "baker-2")
+    assert (shown.code, "Who?" in shown.out) == (0, True)
+
+
+@pytest.mark.parametrize("option", ["--junit", "--json"])
+def test_a_report_that_cannot_be_written_is_refused_before_anything_runs(
+    bakery: NearProject, option: str
+):
+    bakery.write({"file": "", "report": "old"})
+    said = bakery.bread("eval", "baker", option, "file/report")
+    assert said.code == 1
+    assert said.err.splitlines()[0] == (
+        "file/report cannot be written. [REPORT_UNWRITABLE]"
+    )
+    said = bakery.bread("eval", "bakr", option, "report")
+    assert (said.code, (bakery.root / "report").read_text()) == (1, "old")
+    bakery.bread("eval", "bakr", option, "new")
+    assert not (bakery.root / "new").exists()
+    assert "No run" in bakery.bread("runs").out
+
+
+@pytest.mark.parametrize("text", [None, "no json", "{}", "[" * 100_000])
+def test_a_baseline_that_is_none_is_refused_before_anything_runs(
+    bakery: NearProject, text: str | None
+):
+    if text is not None:
+        bakery.write({"before.json": text})
+    said = bakery.bread("eval", "baker", "--baseline", "before.json")
+    assert said.err.splitlines()[0] == "before.json is no report. [INVALID_REPORT]"
+    assert said.code == 1
+    assert "No run" in bakery.bread("runs").out
+
+
 def test_what_is_good_enough_is_for_the_caller_to_say(bakery: NearProject):
     assert bakery.bread("eval", "baker", "--pass-rate", "0.5").code == 0
     assert bakery.bread("eval", "--tag", "flour").code == 0
