@@ -14,7 +14,15 @@ from typing import Literal
 
 from bread_nb.errors import BreadError
 
-__all__ = ["Origin", "Scope", "Selector", "check_name", "leaf_name", "perm_id"]
+__all__ = [
+    "Origin",
+    "Scope",
+    "Selector",
+    "called",
+    "check_name",
+    "leaf_name",
+    "perm_id",
+]
 
 Scope = Literal["tool", "skill", "task", "plugin", "core", "human"]
 
@@ -77,6 +85,11 @@ def _owner(origin: Origin) -> list[str]:
             context={"kind": origin.scope, "value": origin.name},
         )
     return [origin.owner]
+
+
+def called(function: object) -> str:
+    """What a function is called, for a person."""
+    return str(getattr(function, "__name__", f"a {type(function).__name__}"))
 
 
 @dataclass(frozen=True, slots=True)

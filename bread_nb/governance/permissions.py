@@ -14,7 +14,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from bread_nb.base.names import Origin, Selector
+from bread_nb.base.names import Origin, Selector, called
 from bread_nb.errors import BreadError, Halt, named
 from bread_nb.governance.verdict import Action, Allow, Ask, Deny
 
@@ -29,7 +29,8 @@ class Permissions:
 
     Args:
         allow: Selectors such as `tool:read_*`; empty means all tools.
-        ask: Selectors, or functions `(tool, args) -> bool` asked at each call.
+        ask: Selectors, or functions `(tool, args) -> bool` asked at each call. One that
+            raises denies the call, and so does one that gives None or another nothing.
         deny: Selectors; they win over both.
 
     Raises:
@@ -53,6 +54,16 @@ class Permissions:
         object.__setattr__(self, "_ask", tuple(map(Selector.parse, named)))
         object.__setattr__(self, "_ask_when", asked)
         object.__setattr__(self, "_deny", tuple(map(Selector.parse, self.deny)))
+
+    def __repr__(self) -> str:
+        """The lists that are not empty; functions by their names."""
+        told: list[str] = []
+        for name in ("allow", "ask", "deny"):
+            each: Sequence[object] = getattr(self, name)
+            shown = [repr(e) if isinstance(e, str) else called(e) for e in each]
+            if shown:
+                told.append(f"{name}=[{', '.join(shown)}]")
+        return f"Permissions({', '.join(told)})"
 
     def offers(self, origin: Origin) -> bool:
         """Whether the model is told of this tool at all."""
@@ -87,12 +98,15 @@ class Permissions:
         return Deny("allow list", reason)
 
     def _asked_by_function(self, action: Action) -> Ask | Deny | None:
-        """What the functions say; one that raises denies."""
+        """What the functions say; one that raises, or that says nothing, denies."""
         rule = f"ask {action.tool} (by a function)"
         for ask in self._ask_when:
             try:
-                if ask(action.tool, action.args):
+                said: object = ask(action.tool, action.args)
+                if said:
                     return Ask(rule)
+                if not _is_false(said):
+                    return Deny(rule, f"The function that decides gave {_told(said)}.")
             except Halt:
                 raise
             except Exception as error:  # noqa: BLE001
@@ -123,6 +137,17 @@ def _check_list(name: str, given: object) -> None:
                 why="it is no selector.",
                 do=f'Permissions({name}=["tool:web_search"])',
             )
+
+
+def _is_false(said: object) -> bool:
+    """Whether it is False, of Python or of numpy; None is no answer."""
+    return said is False or getattr(said, "shape", None) == ()
+
+
+def _told(said: object) -> str:
+    """What a function gave in place of an answer; of a value the type alone."""
+    kind = "None" if said is None else f"a value of type {type(said).__name__}"
+    return f"{kind}, where True asks and False does not"
 
 
 def _first(selectors: Sequence[Selector], origin: Origin) -> Selector | None:

@@ -36,6 +36,8 @@ else:
 
 __all__ = ["Archive"]
 
+_MOST = 8
+
 
 class Archive:
     """The agents of a project and what is kept of their runs.
@@ -66,6 +68,14 @@ class Archive:
     @cached_property
     def _desk(self) -> engine.Desk:
         return engine.Desk(self._kit, self._roster.of_run)
+
+    def __repr__(self) -> str:
+        ids = self._roster.ids()
+        number = "1 agent" if len(ids) == 1 else f"{len(ids) or 'no'} agents"
+        shown = ", ".join(ids[:_MOST]) + (", …" if len(ids) > _MOST else "")
+        who = f"{number}: {shown}" if ids else number
+        place = getattr(self.store, "place", None) or type(self.store).__name__
+        return f"{type(self).__name__}({who}; store {place})"
 
     @property
     def store(self) -> Store:

@@ -294,6 +294,11 @@ class Wrapper:
         """The name of the model inside."""
         return self.inner.name
 
+    def __repr__(self) -> str:
+        several = cast("tuple[ChatModel, ...]", getattr(self, "models", (self.inner,)))
+        names = ", ".join(repr(model.name) for model in several)
+        return f"{type(self).__name__}({names})"
+
     @property
     def free(self) -> bool:
         """Whether the model inside costs nothing."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cached_property
 from typing import Literal, Protocol, cast, runtime_checkable
 
 from pydantic import JsonValue
 
+from bread_nb.base.names import called
+from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.base.schema import Schema
 from bread_nb.errors import BreadError, not_yet
 from bread_nb.governance.permissions import Permissions
@@ -24,7 +26,6 @@ __all__ = [
     "Guards",
     "ModelSource",
     "ToolSource",
-    "called",
     "decorated",
 ]
 
@@ -74,6 +75,8 @@ _FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
     "output_repairs": ((int,), "output_repairs=1"),
     "name": ((str, _NONE), 'name="Baker"'),
 }
+_WIDTH = 40
+_MOST = 8
 _PLAIN = frozenset({"bool", "bytes", "dict", "float", "int", "None", "str"})
 _LATER = (
     "tasks",
@@ -220,11 +223,56 @@ class Agent:
             return self.model
         return self.model.name
 
+    def __repr__(self) -> str:
+        """What it was told, without defaults; the same in every process."""
+        told = [f"{self.name!r}"] if self.name else []
+        told.append(f"model={self.model_name!r}")
+        for item in fields(self):
+            value: object = getattr(self, item.name)
+            usual = _default(item)
+            if item.name in ("model", "name") or not (value or usual):
+                continue
+            if value != usual:
+                told.append(f"{item.name}={_shown(value)}")
+        return Redactor(environment_secrets()).text(f"Agent({', '.join(told)})")
+
 
 def _unusable(why: str, do: str) -> BreadError:
     return BreadError(
         "This agent cannot be used.", code="INVALID_AGENT", why=f"{why}.", do=do
     )
+
+
+def _default(item: Field[object]) -> object:
+    make = item.default_factory
+    return item.default if make is MISSING else make()
+
+
+def _shown(value: object) -> str:
+    """A field's value in short, without an address in memory."""
+    match value:
+        case str():
+            text = repr(value)
+            return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 2]}…{text[0]}"
+        case int() | Guards() | Permissions():
+            return repr(value)
+        case list() | tuple():
+            several = cast("Sequence[object]", value)
+            named = [_one(each) for each in several[:_MOST]]
+            more = ["…"] if len(several) > _MOST else []
+            return f"[{', '.join(named + more)}]"
+        case _:
+            return _one(value)
+
+
+def _one(value: object) -> str:
+    if isinstance(value, Tool):
+        return value.name
+    if inspect.isclass(value) or inspect.isroutine(value):
+        return called(value)
+    if type(value).__module__ in ("types", "typing"):
+        return repr(value)
+    return f"{type(value).__name__}(…)"
 
 
 def _check_source(entry: object) -> None:
@@ -258,11 +306,6 @@ def _odd_for_source(function: Callable[..., object]) -> str:
     named = returned if isinstance(returned, str) else getattr(returned, "__name__", "")
     kind = "None" if returned is None else str(named).partition("[")[0]
     return f"return {kind}" if kind in _PLAIN else ""
-
-
-def called(function: object) -> str:
-    """What a function is called, for a person."""
-    return str(getattr(function, "__name__", f"a {type(function).__name__}"))
 
 
 def decorated(function: object) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+from bread_nb.base.names import called
 from bread_nb.errors import BreadError
 from bread_nb.governance.permissions import Permissions
 from bread_nb.messages import ToolSpec
 from bread_nb.runtime.ability import Ability
-from bread_nb.runtime.agent import Agent, called, decorated
+from bread_nb.runtime.agent import Agent, decorated
 from bread_nb.runtime.scope import Scope
 from bread_nb.tools.tool import Tool
 

@@ -98,6 +98,9 @@ class Tool:
         """The tool as it is offered to a model."""
         return ToolSpec(self.leaf, self.description, self.arguments.json)
 
+    def __repr__(self) -> str:
+        return f"Tool({self.perm_id!r})"
+
     def __call__(self, *args: object, **kwargs: object) -> object:
         """Call the function itself, outside any run."""
         if self.fn is None:

@@ -113,6 +113,12 @@ def rule_of_two(error: BaseException):
 def test_permissions_compare_by_their_lists():
     assert Permissions(allow=["tool:a"]) == Permissions(allow=["tool:a"])
     assert Permissions(allow=["tool:a"]) != Permissions(deny=["tool:a"])
-    assert repr(Permissions(ask=["tool:a"])) == (
-        "Permissions(allow=(), ask=['tool:a'], deny=())"
-    )
+
+
+def test_permissions_show_the_lists_that_say_something():
+    def dear(name: str, args: object) -> bool:
+        return True
+
+    assert repr(Permissions()) == "Permissions()"
+    lists = Permissions(ask=["tool:a", dear], deny=("tool:rm_*",))
+    assert repr(lists) == "Permissions(ask=['tool:a', dear], deny=['tool:rm_*'])"
