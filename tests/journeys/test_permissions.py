@@ -1,5 +1,7 @@
 """Who may call what: allow, ask and deny, seen from a run."""
 
+from collections.abc import Callable
+
 import pytest
 from fixtures.journey import call, calls, finished, only, results, waiting, within
 from journeys.conftest import MakeBread
@@ -171,6 +173,41 @@ async def test_a_function_that_fails_denies_and_the_picture_says_how(
         assert f"(by a function): {said}" in picture(run.crumbs).plain
         assert said in results(outcome)["call_1_1"]
         assert secret not in f"{run.crumbs} {outcome.messages}"
+
+
+def forgets_to_return(name: str, args: object) -> None:
+    bool(args)
+
+
+@pytest.mark.parametrize(
+    ("decides", "what"),
+    [
+        (forgets_to_return, "gave None"),
+        (lambda name, args: args.get("force"), "gave None"),
+        (lambda name, args: "", "gave a value of type str"),
+        (lambda name, args: 0, "gave a value of type int"),
+    ],
+)
+async def test_a_function_that_gives_no_answer_denies(
+    make_bread: MakeBread, decides: Callable[..., object], what: str
+):
+    script = Scripted([calls(call("tool_delete")), "done"])
+    bread = make_bread({"baker": agent(script, ask=[decides])})
+    run = bread.run("baker", "go")
+    outcome = await finished(bread, run)
+    said = f"The function that decides {what}, where True asks and False does not."
+    assert said in results(outcome)["call_1_1"]
+    assert only(run.crumbs, "tool:call") == []
+
+
+@pytest.mark.parametrize("kind", ["bool_", "array"])
+async def test_false_of_numpy_does_not_ask(make_bread: MakeBread, kind: str):
+    no = getattr(pytest.importorskip("numpy"), kind)(False)
+    script = Scripted([calls(call("tool_delete")), "done"])
+    bread = make_bread({"baker": agent(script, ask=[lambda name, args: no])})
+    run = bread.run("baker", "go")
+    await finished(bread, run)
+    assert len(only(run.crumbs, "tool:call")) == 1
 
 
 @pytest.mark.parametrize("field", ["allow", "ask", "deny"])
