@@ -21,7 +21,10 @@ __all__ = [
     "arg_of",
     "args_of",
     "changes",
+    "fits",
+    "flat",
     "masked",
+    "named",
     "one_line",
     "preview",
     "sound",
@@ -42,7 +45,10 @@ _PREVIEW = 80
 _LINE = 60
 _LEFT_OUT = ", …"
 _LEAST = 16
+_LONGEST_NAME = 120
 _ENDS = re.compile("\r\n|[\r\n]")
+_QUOTED = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^="]*)="')
+_PLAIN_NAME = re.compile(r"[^\W\d][\w.:/-]*")
 _COMMANDS = frozenset({"argv", "args", "cmd", "command"})
 _NESTED_MASK = 100
 _MOST_COMPARED = 2000
@@ -129,6 +135,23 @@ def visible(text: str) -> str:
     return _UNSEEN.sub(_escape, text.replace("\r\n", "\n"))
 
 
+def flat(text: str) -> str:
+    """`text` on one line: line ends written as ⏎, what cannot be seen written out."""
+    return visible(_ENDS.sub("⏎", text))
+
+
+def named(name: str) -> str:
+    """A name that a model may have made up, so that it passes for nothing else.
+
+    What is no plain word stands in quotes; of a long one the beginning is shown.
+    """
+    shown = flat(name)
+    if len(shown) > _LONGEST_NAME:
+        shown = f"{shown[:_LONGEST_NAME].rstrip()}…"
+    plain = not shown or _PLAIN_NAME.fullmatch(name)
+    return shown if plain else dumps(shown, ensure_ascii=False)
+
+
 def unturned(text: str) -> str:
     """`text` with what turns the direction of the rest written as `⟦U+202E⟧`."""
     return _TURNS.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
@@ -168,7 +191,7 @@ def preview(args: JsonValue) -> str:
     arguments that have no room at all leave one behind.
     """
     if not isinstance(args, dict):
-        return "" if args is None else _clipped(visible(text_of(args)[:_PREVIEW]))
+        return "" if args is None else _clipped(_seen(_ENDS.sub("⏎", text_of(args))))
     parts = [_named_short(key, value) for key, value in args.items()]
     room, whole = _PREVIEW - len(_LEFT_OUT), set[int]()
     for n, part in enumerate(parts):
@@ -189,23 +212,41 @@ def preview(args: JsonValue) -> str:
 def fits(args: JsonValue) -> bool:
     """Whether `preview` shows the arguments whole."""
     if not isinstance(args, dict):
-        return args is None or len(visible(text_of(args))) <= _PREVIEW
+        return args is None or len(_seen(_ENDS.sub("⏎", text_of(args)))) <= _PREVIEW
     parts = [_named_short(key, value) for key, value in args.items()]
     return len(", ".join(parts)) <= _PREVIEW
 
 
 def _cut_to(part: str, room: int) -> str:
     """The beginning of an argument, its quote closed where that is text."""
-    end = '…"' if part.partition("=")[2].startswith('"') else "…"
-    return f"{part[: max(room - len(end), 1)].rstrip()}{end}"
+    end = '…"' if _QUOTED.match(part) else "…"
+    kept = part[: max(room - len(end), 1)]
+    if kept.rfind("⟦") > kept.rfind("⟧"):
+        kept = kept[: kept.rfind("⟦")]
+    return f"{kept.rstrip()}{end}"
 
 
 def _named_short(key: str, value: JsonValue) -> str:
+    """`key="value"`, cut only where it is too long for a preview by far.
+
+    The cut comes last: blanks that become a count must not hide what follows them.
+    """
     shown = masked(key, value)
     if isinstance(shown, str):
-        shown = _ENDS.sub("⏎", shown[: _PREVIEW * 2])
+        shown = _ENDS.sub("⏎", shown)
     compact = dumps(shown, ensure_ascii=False, separators=(",", ":"))
-    return visible(f"{key}={compact[: _PREVIEW * 2]}")
+    return f"{named(key)}={_seen(compact)}"
+
+
+def _seen(text: str, enough: int = _PREVIEW * 2) -> str:
+    """The beginning of a text as it is shown; a count of blanks in it is the whole."""
+    size = enough * 8
+    while size < len(text):
+        shown = visible(text[:size])
+        if len(shown) > enough * 2:
+            return shown[:enough]
+        size *= 8
+    return visible(text)[:enough]
 
 
 def _clipped(text: str) -> str:
@@ -274,7 +315,7 @@ def arg_of(key: str, value: JsonValue, *, flag: str | None = None) -> Json:
     else:
         value = masked(key, value)
     return {
-        "key": visible(key),
+        "key": named(key),
         "type": type_words(value),
         "value": value_of(value),
         "flag": flag,
@@ -297,7 +338,7 @@ def changes(before: JsonValue, after: JsonValue) -> list[JsonValue]:
 
 
 def _named(key: str, value: JsonValue) -> str:
-    return f"{key}: {text_of(masked(key, value))}" if key else text_of(value)
+    return f"{named(key)}: {text_of(masked(key, value))}" if key else text_of(value)
 
 
 def text_diff(before: str, after: str) -> list[JsonValue]:
