@@ -17,7 +17,7 @@ from typing import Any, cast
 from bread_nb.errors import BreadError
 from bread_nb.evals.scoring import MISSING
 
-__all__ = ["Columns", "Row", "read_rows"]
+__all__ = ["Columns", "Row", "read_rows", "said_or_missing"]
 
 _USUAL: dict[str, tuple[str, ...]] = {
     "name": ("name", "id", "case"),
@@ -105,10 +105,16 @@ def _row(
     return Row(
         name=_named(cell("name")) or f"row-{number}",
         input=_spoken(given),
-        expected=MISSING if (right := cell("expected")) is None else right,
+        expected=said_or_missing(cell("expected")),
         skill=str(cell("skill")) if cell("skill") else None,
         tags=_tags(tags),
     )
+
+
+def said_or_missing(right: object) -> object:
+    """What is right; an empty text, or nothing at all, says nothing of it."""
+    empty = right is None or (isinstance(right, str) and not right.strip())
+    return MISSING if empty else right
 
 
 def _spoken(value: object) -> object:

@@ -33,6 +33,7 @@ _AGENTS = "agents"
 _EVALS = "evals"
 _SUFFIXES = (".py", ".yaml", ".yml")
 _CASE = "::"
+_FIRST = 'cases: [{input: "Hello", scorers: [{contains: hello}]}]'
 
 
 def find_suites(bread: Bread, targets: Sequence[Target] = ()) -> list[Suite]:
@@ -52,11 +53,21 @@ def find_suites(bread: Bread, targets: Sequence[Target] = ()) -> list[Suite]:
             s for agent_id in bread.agent_ids() for s in _of_agent(bread, agent_id)
         ]
         if not found:
-            raise _nothing(
-                "eval here", "bread new agent writer writes one to begin with"
-            )
+            raise _nothing("eval here", _first_of_all(bread))
         return found
     return [suite for target in targets for suite in _of_target(bread, target)]
+
+
+def _first_of_all(bread: Bread) -> str:
+    """How a project without evals gets one."""
+    known = bread.agent_ids()
+    if not known:
+        return f"bread new agent writer, then {_first_of('writer')}"
+    return _first_of(known[0])
+
+
+def _first_of(agent_id: str) -> str:
+    return f"write agents/{agent_id}/evals/first.yaml: {_FIRST}"
 
 
 def _of_target(bread: Bread, target: Target) -> list[Suite]:
@@ -82,7 +93,7 @@ def _of_name(bread: Bread, text: str) -> list[Suite]:
     if text in bread.agent_ids():
         found = _of_agent(bread, text)
         if not found:
-            raise _nothing(f"eval of {text}", f"write agents/{text}/evals/first.yaml")
+            raise _nothing(f"eval of {text}", _first_of(text))
         return found
     path = next((p for p in (Path(text), bread.root / text) if p.exists()), None)
     if path is None:
@@ -92,7 +103,7 @@ def _of_name(bread: Bread, text: str) -> list[Suite]:
         return _of_file(bread, path.absolute())
     files = list(_files(path.absolute()))
     if not files:
-        raise _nothing(f"eval in {text}", "write evals/first.yaml there")
+        raise _nothing(f"eval in {text}", f"write evals/first.yaml there: {_FIRST}")
     return [suite for file in files for suite in _of_file(bread, file)]
 
 

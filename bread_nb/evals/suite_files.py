@@ -25,7 +25,7 @@ from bread_nb.base.wire import read_json
 from bread_nb.base.yaml_text import read_yaml
 from bread_nb.errors import BreadError, closest
 from bread_nb.evals.case import Case, Suite
-from bread_nb.evals.datasets import Columns
+from bread_nb.evals.datasets import Columns, said_or_missing
 from bread_nb.evals.scorers import contains, exact, judge, regex, schema, similar
 from bread_nb.evals.scoring import MISSING, Scorer
 from bread_nb.evals.trail import crumbs
@@ -92,7 +92,7 @@ def _case(fields: Fields, number: int) -> Case:
     return Case(
         name=fields.get("name") or f"case-{number}",
         input=fields["input"],
-        expected=fields.get("expected", MISSING),
+        expected=said_or_missing(fields.get("expected")),
         skill=fields.get("skill"),
         scorers=_scorers(fields.get("scorers")),
         repeat=_whole(fields.get("repeat", "1"), "repeat"),
@@ -133,10 +133,13 @@ def _scorer(read: object) -> Scorer:
 
 
 def _compared(make: Callable[..., Scorer]) -> Callable[[Any], Scorer]:
-    """The maker of a scorer that compares: a value, or a mapping with options."""
+    """The maker of a scorer that compares: a value, or a mapping with options.
+
+    With nothing, or an empty text, it compares with the case's own `expected`.
+    """
 
     def made(value: object) -> Scorer:
-        if value is None:
+        if not value:
             return make()
         if isinstance(value, Mapping):
             options = dict(cast("Fields", value))
@@ -170,7 +173,7 @@ def _similar(value: object) -> Scorer:
         options = dict(cast("Fields", value))
         expected = options.pop("expected", MISSING)
         return similar(expected, least=float(options.pop("least", "0.7")), **options)
-    return similar() if value is None else similar(value)
+    return similar(value) if value else similar()
 
 
 def _crumbs(value: object) -> Scorer:

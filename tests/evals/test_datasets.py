@@ -9,6 +9,7 @@ from evals.conftest import Evaluate, answering
 from bread_nb import BreadError
 from bread_nb.evals import Case, Suite, contains, exact
 from bread_nb.evals.report import Report
+from bread_nb.evals.scoring import Scorer
 
 
 def of(table: object) -> Suite:
@@ -98,3 +99,17 @@ async def test_an_empty_text_is_in_every_answer_and_breaks_its_row(
     report = await evaluated(Suite(answering(lambda asked: asked), [case]))
     assert report.rows[0].status == "broken"
     assert "an empty text is in every answer" in report.rows[0].why
+
+
+@pytest.mark.parametrize("scorer", [exact(), contains()])
+@pytest.mark.parametrize("cell", ["", '" "'])
+async def test_an_empty_cell_of_a_file_is_no_expectation(
+    evaluated: Evaluate, tmp_path: Path, scorer: Scorer, cell: str
+):
+    table = tmp_path / "rows.csv"
+    table.write_text(f"question,answer\nrye,rye\noats,{cell}\n")
+    report = await evaluated(
+        Suite(answering(lambda asked: asked), table, scorers=[scorer])
+    )
+    assert [row.status for row in report.rows] == ["passed", "broken"]
+    assert "neither the scorer nor the case has an expected" in report.rows[1].why

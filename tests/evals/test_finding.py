@@ -203,3 +203,47 @@ def test_a_project_without_evals_says_how_to_write_one(
     with pytest.raises(BreadError) as caught:
         found()
     assert caught.value.code == "EVAL_NOT_FOUND"
+    path, _, text = caught.value.do.removeprefix("write ").partition(": ")
+    assert path == "agents/baker/evals/first.yaml"
+    write(tmp_path, path, text)
+    [suite] = find_suites(Bread.load())
+    assert [case.input for case in suite.cases] == ["Hello"]
+
+
+def test_a_project_without_agents_says_how_both_are_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BreadError) as caught:
+        found()
+    assert caught.value.do.startswith(
+        "bread new agent writer, then write agents/writer/evals/first.yaml: cases: "
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "scorer"),
+    [
+        ("expected:", "exact"),
+        ('expected: ""', "exact"),
+        ("name: rye", "exact:"),
+        ("expected:", "contains:"),
+        ("expected: ' '", "contains"),
+    ],
+)
+async def test_an_empty_value_is_no_expectation(
+    project: Path, fields: str, scorer: str
+):
+    text = f"""
+        cases:
+          - input: Write about rye.
+            {fields}
+            scorers:
+              - {scorer}
+    """
+    write(project, "agents/clerk/evals/empty.yaml", text)
+    write(project, "script.yaml", "- Rye.")
+    async with Bread.load() as bread:
+        [row] = (await bread.eval("clerk")).rows
+    assert row.status == "broken"
+    assert "neither the scorer nor the case has an expected answer" in row.why
