@@ -29,7 +29,7 @@ from bread_nb.a2ui.values import (
 from bread_nb.a2ui.words import Piece, phrase, say
 from bread_nb.crumbs import RunEnd
 
-__all__ = ["Item", "Outline", "outline", "shortened"]
+__all__ = ["Item", "Outline", "arguments", "outline", "shortened"]
 
 VALUE_LINES = 20
 VALUE_CHARS = 2000
@@ -147,10 +147,10 @@ def _asked(form: Form) -> str:
     args = crumb.args if isinstance(crumb.args, dict) else {}
     if crumb.prompt and crumb.prompt not in args.values():
         lines[0] += f": {one_line(crumb.prompt)}"
-    return "\n".join([*lines, *(indent(line, "  ") for line in _arguments(args))])
+    return "\n".join([*lines, *(indent(line, "  ") for line in arguments(args))])
 
 
-def _arguments(args: dict[str, JsonValue]) -> list[str]:
+def arguments(args: dict[str, JsonValue]) -> list[str]:
     """Arguments, each beginning a line, their colons aligned.
 
     What is longer stands whole below its name, or as its beginning when it is longer
@@ -174,7 +174,7 @@ def _behind(args: JsonValue) -> str:
     if fits(args):
         return ""
     if isinstance(args, dict):
-        return "\n".join(_arguments(args))
+        return "\n".join(arguments(args))
     return shortened(visible(text_of(args)))
 
 

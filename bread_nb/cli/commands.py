@@ -24,7 +24,7 @@ from bread_nb.cli.running import carry_out, recording, say_answer, say_edits
 from bread_nb.errors import BreadError
 from bread_nb.project.decisions import Decisions, typed_answer
 from bread_nb.project.inputs import read_input
-from bread_nb.project.lists import resume_command
+from bread_nb.project.open_calls import resume_command
 from bread_nb.runtime.inbox import find_question, find_session
 from bread_nb.runtime.outcome import PendingCall
 

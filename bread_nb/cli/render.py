@@ -27,7 +27,7 @@ from bread_nb.crumbs import (
     to_wire,
 )
 from bread_nb.errors import BreadError
-from bread_nb.project.lists import resume_command
+from bread_nb.project.open_calls import resume_command, ways_to_answer
 from bread_nb.project.showing import crumb_line
 from bread_nb.runtime.outcome import Finished, Outcome, PendingCall, Stopped, Suspended
 
@@ -215,7 +215,9 @@ def say_end(outcome: Outcome, crumbs: Sequence[Crumb]) -> None:
 def say_waiting(call: PendingCall) -> None:
     """On stderr, a call that waits, and how to answer it."""
     note(f"{call.handle} waits for a person: {called(call.tool, call.args)}")
-    note(f"  do   {as_command(resume_command(call))}")
+    ways = ways_to_answer(call) or [f"do   {resume_command(call)}"]
+    for line in ways:
+        note(f"  {as_command(line)}")
 
 
 def called(tool: str, args: Mapping[str, JsonValue]) -> str:

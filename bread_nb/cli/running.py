@@ -12,10 +12,12 @@ from bread_nb.a2ui.words import say
 from bread_nb.bread import Bread
 from bread_nb.cli.exits import FINISHED, STOPPED, WAITING
 from bread_nb.cli.render import Voice, called, note, say_end, tell
+from bread_nb.crumbs import HumanResumed
 from bread_nb.errors import BreadError
 from bread_nb.project.decisions import Decisions, answer_words
 from bread_nb.providers.deck import Deck
 from bread_nb.runtime.outcome import Finished, Outcome, PendingCall, Stopped, Suspended
+from bread_nb.runtime.pending import EDITED
 from bread_nb.runtime.run import Run
 from bread_nb.stores.records import Definition, RunRow
 
@@ -30,6 +32,8 @@ __all__ = [
 ]
 
 _SECONDS_TO_END = 10
+_AGAIN = {"withdrawn": EDITED}
+_ANEW = "The call has not run: its tool was edited since it asked, and asks anew."
 
 
 @contextmanager
@@ -84,6 +88,8 @@ async def follow(run: Run, voice: Voice, command: str = "run") -> Outcome:
     try:
         async for crumb in run:
             voice.say(crumb)
+            if isinstance(crumb, HumanResumed) and crumb.response == _AGAIN:
+                note(_ANEW)
         return await run
     except asyncio.CancelledError:
         run.cancel()
@@ -119,9 +125,32 @@ async def say_edits(bread: Bread, call: PendingCall) -> None:
 
 
 def say_answer(call: PendingCall, answer: JsonValue) -> None:
-    """On stderr, what is answered, and to which call."""
-    asked = called(call.tool, call.args)
-    note(f"{answer_words(call.kind, answer)} {call.handle}: {asked}")
+    """On stderr, what is answered, and the call as it will run."""
+    args = _edited(call, answer)
+    how = "" if args is None else " with changes"
+    asked = called(call.tool, call.args if args is None else args)
+    note(f"{answer_words(call.kind, answer)} {call.handle}{how}: {asked}")
+
+
+def _edited(call: PendingCall, answer: JsonValue) -> dict[str, JsonValue] | None:
+    """The arguments that an answer puts in place of those that were asked about.
+
+    They replace all of them: what is left out has its default, if it has one.
+    """
+    given = answer.get("args") if isinstance(answer, dict) else None
+    if call.kind != "approval" or not isinstance(given, dict) or given == call.args:
+        return None
+    return {**given, **_defaults(call.schema, given)}
+
+
+def _defaults(schema: JsonValue, given: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    """The defaults of the arguments that were not given."""
+    properties = schema.get("properties") if isinstance(schema, dict) else None
+    return {
+        name: each["default"]
+        for name, each in (properties if isinstance(properties, dict) else {}).items()
+        if name not in given and isinstance(each, dict) and "default" in each
+    }
 
 
 def exit_code(outcome: Outcome) -> int:

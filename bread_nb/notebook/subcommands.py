@@ -24,7 +24,7 @@ from bread_nb.notebook.remembered import drop_rule, remembered_rules
 from bread_nb.notebook.shown import Shown
 from bread_nb.notebook.stage import Stage
 from bread_nb.project.costs import WAYS
-from bread_nb.project.decisions import refusal, typed_answer
+from bread_nb.project.decisions import refusal, resume_line, typed_answer
 from bread_nb.project.listing import (
     list_agents,
     list_costs,
@@ -294,7 +294,7 @@ def _meant(question: Checkpoint, options: Options) -> JsonValue:
 def _wrong_kind(question: Checkpoint) -> BreadError:
     if question.ask == "outcome":
         why = "it asks what happened to a call when its kernel ended"
-        do = f"""%bread resume {question.handle} --answer '{{"run": true}}'"""
+        do = resume_line(question.ask, question.handle)
     else:
         why = "it asks for an answer"
         do = f"%bread resume {question.handle} --answer TEXT"

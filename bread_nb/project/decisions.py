@@ -9,7 +9,7 @@ A decision file is a YAML mapping from a tool's name (`*` for any other) to `app
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -21,15 +21,23 @@ from bread_nb.base.yaml_text import read_yaml
 from bread_nb.errors import BreadError
 from bread_nb.runtime.outcome import PendingCall
 
-__all__ = ["Decisions", "answer_words", "as_answer", "refusal", "typed_answer"]
+__all__ = [
+    "Decisions",
+    "answer_options",
+    "answer_words",
+    "as_answer",
+    "refusal",
+    "resume_line",
+    "typed_answer",
+]
 
 _EXAMPLE = "for example a line publish: approve"
 _JSON_BEGINS = ("{", "[", '"')
-_INPUT = '{"answer": "…"}'
-_EXAMPLES = {
-    "approval": '{"approved": true}',
-    "halt": '{"approved": true}',
-    "outcome": '{"run": true}',
+_OPTIONS = {
+    "approval": ('{"approved": true}',),
+    "halt": ('{"approved": true}',),
+    "input": ('{"answer": …}',),
+    "outcome": ('{"happened": true, "result": …}', '{"run": true}', '{"failed": true}'),
 }
 _ANSWERS = frozenset({"approved", "answer", "declined", "happened", "run", "failed"})
 
@@ -133,9 +141,29 @@ def typed_answer(kind: str, handle: str, text: str) -> JsonValue:
             "--answer is no JSON.",
             code="USAGE",
             why=f"{error}; {handle} still waits.",
-            do=f"%bread resume {handle} --answer '{_EXAMPLES.get(kind, _INPUT)}'",
+            do=resume_line(kind, handle, as_json=True),
         ) from None
     return as_answer(value) if kind == "input" else value
+
+
+def answer_options(kind: str) -> Sequence[str]:
+    """What `--answer` may say to a question of this kind; … stands for a value."""
+    return _OPTIONS[kind]
+
+
+def resume_line(kind: str, handle: str, *, as_json: bool = False) -> str:
+    """The line that answers a question of this kind.
+
+    Args:
+        kind: The kind of the question.
+        handle: Its handle.
+        as_json: Whether to say it with `--answer` where a shorter option does, too.
+    """
+    begin, options = f"%bread resume {handle}", answer_options(kind)
+    if kind in ("approval", "halt") and not as_json:
+        return f"{begin} --approve"
+    first, *others = (f"'{option}'" for option in options)
+    return f"{begin} --answer {first}" + (f", or {', '.join(others)}" if others else "")
 
 
 def answer_words(kind: str, answer: JsonValue) -> str:

@@ -16,10 +16,10 @@ from bread_nb.project.lists import (
     agents_table,
     broken_line,
     costs_table,
-    pending_table,
     runs_table,
     spent_table,
 )
+from bread_nb.project.open_calls import pending_table
 from bread_nb.project.showing import show_text
 from bread_nb.runtime.outcome import PendingCall
 from bread_nb.stores.records import RunRow

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from textwrap import indent
 
 from bread_nb.a2ui.figures import age, clock, count, sparkline, sums
 from bread_nb.a2ui.values import visible
@@ -21,7 +22,6 @@ from bread_nb.project.doctor import Finding, report
 from bread_nb.project.reserved import why_hidden
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.bills import Bill, bills_of, total_of
-from bread_nb.runtime.outcome import PendingCall
 from bread_nb.stores.records import RunRow
 from bread_nb.tools.tool import Tool
 
@@ -34,10 +34,11 @@ __all__ = [
     "cost_text",
     "costs_table",
     "findings_table",
-    "pending_table",
-    "resume_command",
+    "nothing",
+    "number",
     "runs_table",
     "spent_table",
+    "table",
 ]
 
 _NONE = "–"
@@ -91,12 +92,12 @@ def broken_line(agent_id: str, problem: BreadError) -> AgentLine:
 def agents_table(lines: Sequence[AgentLine]) -> Table:
     """All agents; below them what is wrong with the broken ones."""
     if not lines:
-        return _nothing("No agents here. Make one: `bread new agent writer`")
+        return nothing("No agents here. Make one: `bread new agent writer`")
     broken = [line for line in lines if line.problem is not None]
-    caption = _number(len(lines), "agent")
+    caption = number(len(lines), "agent")
     if broken:
         caption += f", {len(broken)} broken"
-    return _table(
+    return table(
         caption,
         ("agent", "model", "tools", "asks", "state"),
         [_agent_cells(line) for line in lines],
@@ -142,7 +143,7 @@ def runs_table(
         interrupted: The ids of the runs whose process is gone.
     """
     if not rows:
-        return _nothing("No runs yet. Start one: `%%bread writer`")
+        return nothing("No runs yet. Start one: `%%bread writer`")
     cells = [
         (
             row.handle,
@@ -156,7 +157,7 @@ def runs_table(
         for row in rows
     ]
     heads = ("run", "state", "turns", "cost", "time", "when", "tokens")
-    return _table(_number(len(rows), "run"), heads, cells)
+    return table(number(len(rows), "run"), heads, cells)
 
 
 def _state(row: RunRow, waiting: int, interrupted: bool) -> str:
@@ -185,7 +186,7 @@ def spent_table(spent: Sequence[Spent], *, when: str = "today") -> Table:
         when: What time it was, as a heading says it.
     """
     if not spent:
-        return _nothing(f"No model was called {when}.")
+        return nothing(f"No model was called {when}.")
     heads = ("run family", "calls", "tokens", "cost", "last 12 runs")
     lines = [(*_costs_cells(each.costs), sparkline(each.recent)) for each in spent]
     return _cost_list(heads, lines, [each.costs for each in spent], when)
@@ -194,7 +195,7 @@ def spent_table(spent: Sequence[Spent], *, when: str = "today") -> Table:
 def costs_table(costs: Sequence[Costs], by: str, *, when: str = "today") -> Table:
     """What was spent, added up in one way."""
     if not costs:
-        return _nothing(f"No model was called {when}.")
+        return nothing(f"No model was called {when}.")
     heads = (by, "runs", "calls", "tokens", "cost")
     lines = [
         (name, count(each.runs), *rest)
@@ -217,71 +218,7 @@ def _cost_list(
 ) -> Table:
     total = cost_text(total_of(each.bill for each in costs))
     note = "no charge" if total == "no charge" else f"total {total}"
-    return _table(f"cost {when}", heads, lines, notes=[note])
-
-
-def pending_table(
-    calls: Sequence[PendingCall],
-    interrupted: Sequence[RunRow] = (),
-    *,
-    now: int,
-    answer: str | None = "form below",
-) -> Table:
-    """The calls that wait for a person, oldest first, and what was interrupted.
-
-    Args:
-        calls: The open calls.
-        interrupted: The runs whose process is gone.
-        now: The time, in milliseconds since 1970.
-        answer: How each is answered; None says it with options of the command line.
-    """
-    if not calls and not interrupted:
-        return _nothing("No run waits for you.")
-    cells = [
-        (
-            call.handle,
-            call.agent_id,
-            f"{call.tool} ?" if call.kind == "outcome" else call.tool,
-            age(now - call.created_at),
-            answer or _options(call),
-        )
-        for call in calls
-    ]
-    cells += [
-        (
-            row.handle,
-            row.agent_id,
-            "interrupted",
-            age(now - row.updated_at),
-            f"%bread recover {row.handle}",
-        )
-        for row in interrupted
-    ]
-    caption = "1 call waits" if len(calls) == 1 else f"{len(calls)} calls wait"
-    if interrupted:
-        caption += f", {_number(len(interrupted), 'run')} interrupted"
-    how = "Without a page" if answer else "Answer"
-    return _table(
-        caption,
-        ("call", "agent", "asks", "age", "answer"),
-        cells,
-        notes=[f"{how}: {resume_command(call)}" for call in calls[:1]],
-    )
-
-
-def resume_command(call: PendingCall) -> str:
-    """What to type to answer a call."""
-    return f"%bread resume {call.handle} {_options(call).partition(' | ')[0]}"
-
-
-def _options(call: PendingCall) -> str:
-    match call.kind:
-        case "approval" | "halt":
-            return "--approve | --deny"
-        case "outcome":
-            return """--answer '{"run": true}'"""
-        case _:
-            return """--answer '{"answer": …}'"""
+    return table(f"cost {when}", heads, lines, notes=[note])
 
 
 def findings_table(findings: Sequence[Finding]) -> Table:
@@ -289,30 +226,48 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     ill = sum(finding.level != "ok" for finding in findings)
     caption = "all is well" if not ill else f"{ill} of {len(findings)} need a hand"
     rows = [(f.level, f.what, f.do or "") for f in findings]
-    table = _table(caption, ("", "what", "do"), rows)
-    return Table(visible(report(findings)), table.html)
+    html = table(caption, ("", "what", "do"), rows).html
+    return Table(visible(report(findings)), html)
 
 
-def _table(
+def table(
     caption: str,
     heads: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
+    below: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Table:
+    """Rows in columns as wide as they need.
+
+    Args:
+        caption: What a page shows above them.
+        heads: The names of the columns.
+        rows: The cells of each row.
+        below: What stands below each of the first rows, safe to show, or nothing.
+        notes: What stands below all rows.
+    """
     shown = [[visible(cell).replace("\n", " ") for cell in row] for row in rows]
     said = [visible(note) for note in notes]
     widths = [max(map(len, column)) for column in zip(heads, *shown, strict=True)]
-    lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in (heads, *shown)]
+    begin, *lines = (
+        "  ".join(map(str.ljust, row, widths)).rstrip() for row in (heads, *shown)
+    )
+    body = [_row(row, "td") for row in shown]
+    for place, text in enumerate(below):
+        if text:
+            lines[place] += "\n" + indent(text, "  ")
+            pre = f"<pre>{escape(text, quote=False)}</pre>"
+            body[place] += f'\n<tr><td colspan="{len(heads)}">{pre}</td></tr>'
     html = [
         f"<table><caption>{escape(caption)}</caption>"
         f"<thead>{_row(heads, 'th')}</thead>",
         "<tbody>",
-        *(_row(row, "td") for row in shown),
+        *body,
         "</tbody></table>",
         *(f"<p>{_marked(note)}</p>" for note in said),
     ]
-    return Table("\n".join([*lines, *said]), "\n".join(html))
+    return Table("\n".join([begin, *lines, *said]), "\n".join(html))
 
 
 def _row(cells: Sequence[str], tag: str) -> str:
@@ -320,7 +275,8 @@ def _row(cells: Sequence[str], tag: str) -> str:
     return f"<tr>{inner}</tr>"
 
 
-def _nothing(text: str) -> Table:
+def nothing(text: str) -> Table:
+    """A list with nothing in it, saying so."""
     return Table(text, f"<p>{_marked(text)}</p>")
 
 
@@ -329,5 +285,6 @@ def _marked(text: str) -> str:
     return _CODE.sub(r"<code>\1</code>", escape(text, quote=False))
 
 
-def _number(number: int, noun: str) -> str:
-    return f"{count(number)} {noun}{'' if number == 1 else 's'}"
+def number(of: int, noun: str) -> str:
+    """`1 run`, `2 runs`."""
+    return f"{count(of)} {noun}{'' if of == 1 else 's'}"

@@ -20,7 +20,16 @@ from bread_nb.runtime.scope import Scope
 from bread_nb.stores.records import Call, Checkpoint, RunRow
 from bread_nb.stores.store import Add
 
-__all__ = ["ask_outcome", "next_handle", "notify", "question", "stage_question"]
+__all__ = [
+    "EDITED",
+    "ask_outcome",
+    "next_handle",
+    "notify",
+    "question",
+    "stage_question",
+]
+
+EDITED = "the tool was edited since it asked"
 
 
 async def next_handle(scope: Scope, run: str) -> str:

@@ -42,7 +42,13 @@ from bread_nb.runtime.grants import grant_for
 from bread_nb.runtime.journal import store_crumbs
 from bread_nb.runtime.keeping import settle_call
 from bread_nb.runtime.outcome import Outcome, PendingCall, Suspended
-from bread_nb.runtime.pending import next_handle, notify, question, stage_question
+from bread_nb.runtime.pending import (
+    EDITED,
+    next_handle,
+    notify,
+    question,
+    stage_question,
+)
 from bread_nb.runtime.recovery import load_drive, recover, scope_of, take_over
 from bread_nb.runtime.replaying import check_answer, conclude
 from bread_nb.runtime.results import refusal_text
@@ -334,7 +340,7 @@ async def _ask_anew(
     asked = asked.model_copy(update={"rule": checkpoint.rule})
     withdrawn: dict[str, JsonValue] = {
         "status": "withdrawn",
-        "ended": "Asked again: the tool was edited since it asked",
+        "ended": f"Asked again: {EDITED}",
         "settled_at": now_ms(),
     }
     taken = await scope.store.atomic(
@@ -347,7 +353,7 @@ async def _ask_anew(
     scope.emit(
         HumanResumed,
         checkpoint_id=checkpoint.id,
-        response={"withdrawn": "the tool was edited since it asked"},
+        response={"withdrawn": EDITED},
         kind=checkpoint.ask,
     )
     crumb = stage_question(asked, scope)

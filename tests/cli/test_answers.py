@@ -175,8 +175,11 @@ def test_only_true_is_consent(waiting: Project):
 
 def test_edited_arguments_are_what_runs(waiting: Project):
     answer = json.dumps({"approved": True, "args": {"title": "Oat"}})
-    assert waiting.bread("resume", "publisher-1", "--answer", answer).code == 0
-    assert ledger(waiting) == ["Oat"]
+    said = waiting.bread("resume", "publisher-1", "--answer", answer)
+    assert said.err == (
+        'Approving publisher-1.a with changes: publish  title="Oat", token=""\n'
+    )
+    assert (said.code, ledger(waiting)) == (0, ["Oat"])
 
 
 def test_an_edit_that_does_not_fit_leaves_the_call_waiting(waiting: Project):
@@ -217,6 +220,11 @@ def test_an_edited_tool_is_asked_about_anew(waiting: Project):
     path.write_text(path.read_text() + "\nMORE = 1\n")
     said = waiting.bread("resume", "publisher-1", "--approve")
     assert (said.code, ledger(waiting)) == (3, [])
+    assert said.err.splitlines()[-3:] == [
+        "The call has not run: its tool was edited since it asked, and asks anew.",
+        'publisher-1.b waits for a person: publish  title="Rye", token="••••"',
+        "  do   bread resume publisher-1.b --approve",
+    ]
     assert waiting.bread("resume", "publisher-1", "--approve").code == 0
     assert ledger(waiting) == ["Rye"]
 
@@ -293,8 +301,24 @@ def test_a_killed_run_is_listed_and_asks_what_happened(apart: Project):
     recovered = apart.bread("recover", "publisher-1")
     assert recovered.code == 3
     assert "publisher-1.b waits for a person: publish" in recovered.err
-    asked = apart.bread("pending").out.splitlines()[1]
-    assert "publish ?" in asked
+    resume = "bread resume publisher-1.b --answer"
+    ways = [
+        "publish had begun when its process ended: it may have happened, or not.",
+        f"""  it happened: {resume} '{{"happened": true, "result": …}}'""",
+        f"""  run it now: {resume} '{{"run": true}}'""",
+        f"""  cannot tell: {resume} '{{"failed": true}}'""",
+    ]
+    assert [line.strip() for line in recovered.err.splitlines()[-4:]] == [
+        line.strip() for line in ways
+    ]
+    asked = apart.bread("pending").out.splitlines()
+    assert "publish ?" in asked[1]
+    assert asked[3:] == ways
+    typed = apart.bread("resume", "publisher-1.b")
+    assert typed.error()[2] == (
+        f"""  do   {resume} '{{"happened": true, "result": …}}', """
+        """or '{"run": true}', '{"failed": true}'"""
+    )
     happened = json.dumps({"happened": True, "result": "published Rye"})
     said = apart.bread("resume", "publisher-1.b", "--answer", happened)
     assert (said.code, said.out) == (0, "It is out.\n")

@@ -27,6 +27,7 @@ def test_runs_and_open_calls_are_listed(project: Project):
     assert project.bread("pending").out.splitlines() == [
         "call           agent      asks     age  answer",
         "publisher-1.a  publisher  publish  now  --approve | --deny",
+        '  title="Rye", token="••••"',
         "Answer: bread resume publisher-1.a --approve",
     ]
 

@@ -13,9 +13,9 @@ from bread_nb.project.lists import (
     agents_table,
     broken_line,
     findings_table,
-    pending_table,
     runs_table,
 )
+from bread_nb.project.open_calls import pending_table
 from bread_nb.runtime.outcome import PendingCall
 from bread_nb.stores.records import RunRow
 
@@ -149,18 +149,58 @@ def test_open_calls_show_what_they_ask_and_how_to_answer():
         "publisher-2.a  publisher  publish  12 min  form below",
         "baker-1.a      baker      order ?  1 day   form below",
         "Without a page: %bread resume publisher-2.a --approve",
+        "order had begun when its process ended: it may have happened, or not.",
+        "  it happened: %bread resume baker-1.a --answer "
+        """'{"happened": true, "result": …}'""",
+        """  run it now: %bread resume baker-1.a --answer '{"run": true}'""",
+        """  cannot tell: %bread resume baker-1.a --answer '{"failed": true}'""",
     ]
 
 
 def test_without_a_page_open_calls_show_the_options():
-    calls = [waiting("publisher-2.a", "human_approve", 0, "input")]
+    calls = [
+        waiting("publisher-2.a", "human_approve", 0, "input"),
+        waiting("baker-2.a", "tool_order", 0, "outcome"),
+    ]
     lost = [row("baker-1", updated_at=NOW - 3 * MINUTE)]
-    assert pending_table(calls, lost, now=NOW, answer=None).plain.splitlines() == [
+    shown = pending_table(calls, lost, now=NOW, answer=None).plain.splitlines()
+    assert shown[:5] == [
         "call           agent      asks         age    answer",
         """publisher-2.a  publisher  approve      now    --answer '{"answer": …}'""",
+        "baker-2.a      baker      order ?      now    did it happen? see below",
         "baker-1        baker      interrupted  3 min  %bread recover baker-1",
         """Answer: %bread resume publisher-2.a --answer '{"answer": …}'""",
     ]
+
+
+def test_what_waits_is_shown_with_its_arguments(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SHOP_TOKEN", "hunter2-hunter2")
+    recipe = "\n".join(f"step {n}" for n in range(3)) + "\n<b>hunter2-hunter2</b>"
+    calls = [
+        replace(
+            waiting("publisher-2.a", "tool_publish", 0, "approval"),
+            args={"title": "Rye", "words": 250, "token": "s3cret"},
+        ),
+        replace(
+            waiting("baker-1.a", "tool_bake", 0, "approval"),
+            args={"loaf": "rye", "recipe": recipe + " and so on" * 10},
+        ),
+    ]
+    table = pending_table(calls, now=NOW, answer=None)
+    assert table.plain.splitlines()[1:-1] == [
+        "publisher-2.a  publisher  publish  now  --approve | --deny",
+        '  title="Rye", words=250, token="••••"',
+        "baker-1.a      baker      bake     now  --approve | --deny",
+        '  loaf:   "rye"',
+        "  recipe:",
+        "    step 0",
+        "    step 1",
+        "    step 2",
+        "    <b>••••</b>" + " and so on" * 10,
+    ]
+    assert "<pre>title=" in table.html
+    assert "&lt;b&gt;" in table.html
+    assert "hunter2" not in table.plain + table.html
 
 
 @pytest.mark.parametrize(
