@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
@@ -12,6 +13,7 @@ from typing import Literal, TypeVar
 from bread_nb.errors import BreadError, Halt, ProviderError
 
 __all__ = [
+    "LONGEST_ASKED",
     "TRANSIENT",
     "TRANSIENT_STATUS",
     "RetryPolicy",
@@ -21,6 +23,9 @@ __all__ = [
 
 T = TypeVar("T")
 RetryOn = Literal["any", "transient"] | Callable[[BreadError], bool]
+
+LONGEST_ASKED = 600.0
+"""Seconds that a service may ask to wait, unless `max_delay` is longer."""
 
 TRANSIENT_STATUS = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 _UNMARKED = frozenset({"AGENT_ERROR", "TOOL_ERROR", "TASK_ERROR"})
@@ -34,7 +39,8 @@ class RetryPolicy:
         attempts: Tries in all, the first one included.
         backoff: Seconds before the second try.
         multiplier: What each further wait is multiplied with.
-        max_delay: The longest wait in seconds.
+        max_delay: The longest wait in seconds. A service may ask for more, up to ten
+            minutes.
         jitter: The share of a wait, 0 to 1, that is drawn at random.
         retry_on: `"any"` retryable or unmarked error, `"transient"` errors only, or a
             function of the error. A `Halt` is never retried.
@@ -49,25 +55,25 @@ class RetryPolicy:
 
     def __post_init__(self) -> None:
         fields = {
-            "attempts": self.attempts >= 1,
-            "backoff": 0 <= self.backoff < float("inf"),
-            "multiplier": 0 < self.multiplier < float("inf"),
-            "max_delay": self.max_delay >= 0,
-            "jitter": 0 <= self.jitter <= 1,
+            "attempts": type(self.attempts) is int and self.attempts >= 1,
+            "backoff": _fits(self.backoff, 0) and self.backoff < math.inf,
+            "multiplier": _fits(self.multiplier, 0) and 0 < self.multiplier < math.inf,
+            "max_delay": _fits(self.max_delay, 0),
+            "jitter": _fits(self.jitter, 0, 1),
         }
         for name, fits in fields.items():
             if not fits:
                 raise BreadError(
                     f"RetryPolicy({name}={getattr(self, name)}) cannot be followed.",
                     code="INVALID_AGENT",
-                    why="attempts is 1 or more, waits are finite and not negative, "
-                    "jitter is 0 to 1.",
+                    why="attempts is a whole number from 1, waits are finite and not "
+                    "negative, jitter is 0 to 1.",
                     do="RetryPolicy(attempts=3, backoff=0.5, multiplier=2)",
                 )
 
     def covers(self, error: BreadError) -> bool:
         """Whether this kind of error is tried again at all."""
-        if isinstance(error, Halt) or error.acted:
+        if isinstance(error, Halt) or error.acted or not self.waits_for(error):
             return False
         if self.retry_on == "any":
             return error.retryable or error.code in _UNMARKED
@@ -75,17 +81,32 @@ class RetryPolicy:
             return error.retryable
         return self.retry_on(error)
 
+    def waits_for(self, error: BreadError) -> bool:
+        """Whether the wait that a service asks for, if it does, is not too long."""
+        asked = error.retry_after if isinstance(error, ProviderError) else None
+        return asked is None or asked <= max(LONGEST_ASKED, self.max_delay)
+
     def delay(self, attempt: int, error: BreadError | None = None) -> float:
         """Seconds to wait after the failed try number `attempt` (from 1).
 
         A service's own `Retry-After` is obeyed when it asks for more.
         """
-        wait = min(self.backoff * self.multiplier ** (attempt - 1), self.max_delay)
+        try:
+            wait = min(self.backoff * self.multiplier ** (attempt - 1), self.max_delay)
+        except OverflowError:
+            wait = self.max_delay if self.backoff else 0.0
         if self.jitter:
             wait -= wait * self.jitter * random.random()
         if isinstance(error, ProviderError) and error.retry_after is not None:
             return max(wait, error.retry_after)
         return wait
+
+
+def _fits(value: object, least: float, most: float = math.inf) -> bool:
+    """Whether it is a number in bounds; NaN and truth values are none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return least <= value <= most
 
 
 TRANSIENT = RetryPolicy(

@@ -52,10 +52,10 @@ class CircuitBreaker(Wrapper):
         key: str | None = None,
         on_change: Callable[[str, State, State], object] | None = None,
     ) -> None:
-        if failures < 1 or not reset_after >= 0:
+        if type(failures) is not int or failures < 1 or not reset_after >= 0:
             raise refused(
                 f"CircuitBreaker(failures={failures}, reset_after={reset_after})",
-                "failures is 1 or more, reset_after is seconds.",
+                "failures is a whole number from 1, reset_after is seconds.",
                 "CircuitBreaker(model, failures=5, reset_after=60)",
             )
         super().__init__(resolve(model))

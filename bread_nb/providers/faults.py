@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from bread_nb.base.ids import now_ms
 from bread_nb.base.redact import Redactor, environment_secrets
-from bread_nb.base.retry import TRANSIENT_STATUS
+from bread_nb.base.retry import LONGEST_ASKED, TRANSIENT_STATUS
 from bread_nb.errors import ProviderError
 from bread_nb.providers.transport import is_loopback
 
@@ -113,6 +113,8 @@ def status_fault(
             True,
             "run again: the model wrote a call that its service refused",
         )
+    if wait is not None and wait > LONGEST_ASKED:
+        do = f"it asks for {wait / 60:,.0f} minutes: run again then, or another --model"
     why = f"HTTP {status}: {message}" if message else f"HTTP {status}."
     return ProviderError(
         what,

@@ -58,8 +58,9 @@ class Guards:
     identical_failures: int = 3
 
     def __post_init__(self) -> None:
-        if self.denials < 0 or self.identical_failures < 0:
-            raise _unusable("guards count from 0 (off)", "Guards(denials=3)")
+        for count in (self.denials, self.identical_failures):
+            if type(count) is not int or count < 0:
+                raise _unusable("guards count from 0 (off)", "Guards(denials=3)")
 
 
 _NONE = type(None)

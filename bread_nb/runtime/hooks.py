@@ -253,7 +253,7 @@ def _tried_again(
     policy: RetryPolicy | None,
 ) -> bool:
     """Whether a try is left for this: a hook's Retry counts where one is configured."""
-    if error.acted:
+    if error.acted or not used.waits_for(error):
         return False
     if policy is None:
         transient = isinstance(error, ProviderError | TimeoutError)

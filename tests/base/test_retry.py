@@ -14,6 +14,14 @@ from bread_nb.errors import Halt, ProviderError, ToolError
     [
         {"attempts": 0},
         {"attempts": -1},
+        {"attempts": 2.5},
+        {"attempts": math.inf},
+        {"attempts": math.nan},
+        {"attempts": True},
+        {"attempts": "3"},
+        {"backoff": "1"},
+        {"max_delay": math.nan},
+        {"jitter": None},
         {"backoff": -1},
         {"backoff": math.inf},
         {"backoff": math.nan},
@@ -40,6 +48,19 @@ def test_a_service_that_asks_for_more_time_gets_it():
     slow = ProviderError("Slow.", status=429, retry_after=40)
     soon = ProviderError("Slow.", status=429, retry_after=0.1)
     assert (policy.delay(1, slow), policy.delay(1, soon)) == (40, 2)
+
+
+def test_a_service_that_asks_for_too_long_is_not_waited_for():
+    ages = ProviderError("Slow.", status=429, retry_after=99999999, retryable=True)
+    while_away = ProviderError("Slow.", status=429, retry_after=600, retryable=True)
+    assert not RetryPolicy().covers(ages)
+    assert RetryPolicy().covers(while_away)
+    assert RetryPolicy(max_delay=1e9).covers(ages)
+
+
+def test_a_wait_too_long_for_a_number_is_the_longest():
+    assert RetryPolicy(attempts=5000, backoff=1).delay(4000) == 30
+    assert RetryPolicy(attempts=5000, backoff=0).delay(4000) == 0
 
 
 def test_jitter_shortens_a_wait_by_its_share_at_most():

@@ -18,6 +18,7 @@ from journeys.conftest import MakeBread
 
 from bread_nb import (
     Agent,
+    BreadError,
     Finished,
     Guards,
     Permissions,
@@ -296,6 +297,14 @@ async def test_guards_may_be_off(make_bread: MakeBread):
     bread = make_bread({"baker": agent(Scripted(turns), guards=guards)})
     outcome = await finished(bread, bread.run("baker", "go"))
     assert outcome.metrics.tool_calls == {"tool_fail": 5}
+
+
+@pytest.mark.parametrize("count", [-1, 1.5, float("nan"), float("inf"), True])
+def test_a_guard_that_could_never_hold_is_refused(count: float):
+    for name in ("denials", "identical_failures"):
+        with pytest.raises(BreadError) as caught:
+            Guards(**{name: count})
+        assert caught.value.code == "INVALID_AGENT"
 
 
 async def test_a_waiting_run_says_what_it_waits_for(make_bread: MakeBread):

@@ -244,7 +244,14 @@ async def test_what_on_change_raises_ends_nothing(caplog: pytest.LogCaptureFixtu
 
 
 @pytest.mark.parametrize(
-    "options", [{"failures": 0}, {"reset_after": -1}, {"reset_after": float("nan")}]
+    "options",
+    [
+        {"failures": 0},
+        {"failures": 2.5},
+        {"failures": float("nan")},
+        {"reset_after": -1},
+        {"reset_after": float("nan")},
+    ],
 )
 def test_figures_that_make_no_sense_are_refused(options: dict[str, float]):
     with pytest.raises(BreadError) as caught:

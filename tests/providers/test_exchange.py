@@ -113,6 +113,12 @@ async def test_the_wait_a_service_asks_for_is_kept(
 
 
 @both
+async def test_a_wait_that_is_too_long_is_told_in_minutes(oven: Oven):
+    _, fault = await fault_of(oven, Reply.json({}, 429, retry_after="7200"))
+    assert fault.do.startswith("it asks for 120 minutes: run again then")
+
+
+@both
 @pytest.mark.parametrize(
     "body",
     [

@@ -98,6 +98,7 @@ async def test_retrying_begins_anew_in_mid_stream_and_says_so(waits: list[float]
     ("error", "policy", "asked"),
     [
         (529, None, 3),
+        ({"status": 429, "retry_after": 99999999}, None, 1),
         ({"code": "ETIMEDOUT"}, None, 3),
         (401, None, 1),
         ({"code": "EDEADLINE"}, None, 1),
