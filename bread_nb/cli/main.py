@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _carried_out(arguments)
     except click.UsageError as error:
-        return _misused(error)
+        return _misused(error, arguments)
     except BreadError as error:
         _tell(error)
         return USAGE if error.code == "USAGE" else FAULT
@@ -165,17 +165,33 @@ def _leave_blocked_tools(workers: ThreadPoolExecutor) -> None:
             os._exit(INTERRUPTED)
 
 
-def _misused(error: click.UsageError) -> int:
-    context = error.ctx
-    path = context.command_path if context is not None else "bread"
+def _misused(error: click.UsageError, arguments: Sequence[str] | None) -> int:
+    context = error.ctx or _context_of(sys.argv[1:] if arguments is None else arguments)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         click.echo(error.format_message(), err=True)
         return USAGE
-    usage = context.get_usage().partition("Usage: ")[2] if context is not None else path
+    usage = context.get_usage().partition("Usage: ")[2]
     what = error.format_message()
     why = f"it is used like this: {' '.join(usage.split())}"
-    _tell(BreadError(what, code="USAGE", why=why, do=f"{path} --help"))
+    _tell(BreadError(what, code="USAGE", why=why, do=f"{context.command_path} --help"))
     return USAGE
+
+
+def _context_of(arguments: Sequence[str]) -> click.Context:
+    """The command that is named, where an error was raised after it had begun."""
+    command: click.Command = _bread
+    context = click.Context(command, info_name="bread")
+    for word in arguments:
+        found = (
+            command.get_command(context, word)
+            if isinstance(command, click.Group)
+            else None
+        )
+        if found is None:
+            break
+        command = found
+        context = click.Context(found, info_name=word, parent=context)
+    return context
 
 
 def _tell(error: BreadError) -> None:

@@ -32,7 +32,8 @@ __all__ = [
     "without_marker",
 ]
 
-RUN_OPTIONS = ("session", "skill", "model", "budget", "with", "out")
+RUN_OPTIONS = ("session", "model", "with", "out")
+LATER_OPTIONS = ("skill", "budget")
 RUN_FLAGS = ("template", "discard")
 EVAL_OPTIONS = (
     "model",
@@ -93,6 +94,7 @@ def read_options(
     values: Iterable[str] = (),
     flags: Iterable[str] = (),
     rest_of: Iterable[str] = (),
+    later: Iterable[str] = (),
 ) -> Options:
     """The options at the beginning of a line; `--` ends them.
 
@@ -101,12 +103,14 @@ def read_options(
         values: Options with a value.
         flags: Options without one.
         rest_of: Options whose value is all that follows.
+        later: Options with a value that are read, to be refused as not available yet;
+            nobody is told of them.
 
     Raises:
         BreadError: `USAGE` for an option that is not known or lacks its value.
     """
     found = Options()
-    values, flags, rest_of = set(values), set(flags), set(rest_of)
+    values, flags, rest_of, later = map(set, (values, flags, rest_of, later))
     rest = line.lstrip()
     while rest.startswith("--"):
         name, rest = _option(rest)
@@ -118,7 +122,7 @@ def read_options(
         elif name in rest_of:
             found.values[name] = unquoted(rest.removeprefix("=").lstrip())
             return found
-        elif name in values:
+        elif name in values or name in later:
             found.values[name], rest = _value(name, rest)
         else:
             raise unknown(name, [*values, *flags, *rest_of])
@@ -169,7 +173,9 @@ def read_run(agent: str, rest: str, *, body: bool) -> RunLine:
     Raises:
         BreadError: `USAGE`.
     """
-    options = read_options(rest, values=RUN_OPTIONS, flags=RUN_FLAGS)
+    options = read_options(
+        rest, values=RUN_OPTIONS, flags=RUN_FLAGS, later=LATER_OPTIONS
+    )
     text = unquoted(options.text)
     if body and text.strip():
         raise usage(

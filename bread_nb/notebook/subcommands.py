@@ -236,7 +236,7 @@ def _resume(stage: Stage, rest: str) -> Run:
     word, after = _name("resume", rest)
     name = stage.run_name(stage.bread(), word)
     options = read_options(
-        after, values=["budget"], flags=["approve"], rest_of=["deny", "answer"]
+        after, flags=["approve"], rest_of=["deny", "answer"], later=["budget"]
     )
     if "budget" in options.values:
         raise BreadError(

@@ -32,6 +32,7 @@ __all__ = [
 _CAP = 40_000
 _HEAD = 24_000
 _TAIL = 8_000
+_ENDS = (".", "!", "?", "…", ":", ";")
 # Every bracket a model might take for the beginning of a fence, open or closed, also
 # where the word is in wide letters or has signs in it that nobody sees.
 _WORD = "[^\\w<>]{0,4}".join(f"[{c}{chr(ord(c) + 0xFEE0)}]" for c in "untrusted")
@@ -146,9 +147,11 @@ def fenced(value: JsonValue, source: str) -> str:
 
 
 def error_text(error: BreadError) -> str:
-    """A failure as the model reads it: never blank."""
-    text = error.what.strip() or type(error).__name__
-    return f"{text} {error.why}".strip()
+    """A failure as the model reads it: never blank, and never two sentences in one."""
+    text, why = error.what.strip() or type(error).__name__, error.why.strip()
+    if why and not text.endswith(_ENDS):
+        return f"{text} ({why.rstrip('.')})"
+    return f"{text} {why}".strip()
 
 
 def refusal_text(reason: str | None, word: str = "rejected") -> str:

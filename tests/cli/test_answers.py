@@ -212,6 +212,10 @@ def test_without_an_answer_and_nobody_there_it_says_what_to_type(waiting: Projec
 def test_answers_that_exclude_each_other_are_wrong_use(waiting: Project):
     said = waiting.bread("resume", "publisher-1", "--approve", "--deny", "no")
     assert said.code == 2
+    assert said.error()[1:] == [
+        "  why  it is used like this: bread resume [OPTIONS] ID",
+        "  do   bread resume --help",
+    ]
     assert waiting.bread("resume", "publisher-1", "--approve").code == 0
 
 

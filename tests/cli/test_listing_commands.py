@@ -50,6 +50,7 @@ def test_a_run_is_shown_with_its_picture_and_its_crumbs(project: Project):
     assert head.startswith("publisher-1, started ")
     assert head.endswith(", 0:00")
     assert picture.startswith("publisher waits for a person: publish")
+    assert ". Answer with bread pending\n" in picture
     assert crumbs.splitlines()[-1].split() == [
         "8",
         "human:required",

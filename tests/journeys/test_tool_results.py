@@ -123,6 +123,30 @@ async def test_whatever_a_tool_raises_by_itself_is_a_failure_of_the_tool(
     assert type(error).__name__ in results(outcome)[ID]
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (
+            "no rye",
+            "burn raised ValueError: no rye (journeys/test_tool_results.py line ",
+        ),
+        ("No rye.", "burn raised ValueError: No rye. journeys/test_tool_results.py "),
+        ("", "burn raised ValueError. journeys/test_tool_results.py line "),
+    ],
+)
+async def test_where_a_tool_failed_is_set_off_from_what_it_said(
+    make_bread: MakeBread, words: str, told: str
+):
+    @tool
+    def burn() -> str:
+        """Burn."""
+        raise ValueError(*filter(None, [words]))
+
+    bread = make_bread({"baker": one(burn)})
+    outcome = await finished(bread, bread.run("baker", "go"))
+    assert results(outcome)[ID].startswith(told)
+
+
 async def test_an_interrupt_on_a_tools_own_thread_is_a_failure(make_bread: MakeBread):
     @tool
     def burn() -> str:

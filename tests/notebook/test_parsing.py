@@ -79,6 +79,14 @@ def test_an_unknown_option_names_the_nearest():
     assert caught.value.do == "--session"
 
 
+@pytest.mark.parametrize("near", ["--budgt 1 hi", "--skil x hi"])
+def test_an_option_that_is_not_available_yet_is_not_offered(near: str):
+    with pytest.raises(BreadError) as caught:
+        read_run("writer", near, body=False)
+    assert "budget" not in str(caught.value)
+    assert "--skill" not in str(caught.value)
+
+
 def test_text_on_the_line_of_a_cell_is_a_usage_error():
     assert read_run("writer", "--session s", body=True).session == "s"
     with pytest.raises(BreadError, match="on the line and in the cell"):
