@@ -12,7 +12,7 @@ import click
 from bread_nb.cli import kernelspecs
 from bread_nb.cli.exits import FAULT, FINISHED
 from bread_nb.project.config import find_project
-from bread_nb.project.scaffold import new_agent
+from bread_nb.project.scaffold import new_agent, seen_from_here
 from bread_nb.providers import weights
 
 __all__ = ["install", "local", "new", "uninstall"]
@@ -32,7 +32,7 @@ def agent(id: str) -> int:
     here = Path.cwd()
     root = find_project(here) or here
     for path in new_agent(root, id):
-        click.echo(f"{path.relative_to(root)}")
+        click.echo(seen_from_here(path))
     click.echo(f'Now: bread run {id} "Hello"   or in a cell: %%bread {id}', err=True)
     return FINISHED
 

@@ -51,7 +51,11 @@ def equip(
         publish=listeners.publish,
         blob_store=config.blob_store or FolderBlobs(root / ".bread" / "blobs"),
         catalog=Catalog(
-            config.providers, deck=deck, redactor=redactor, rates=config.rates
+            config.providers,
+            deck=deck,
+            redactor=redactor,
+            rates=config.rates,
+            root=root,
         ),
         hooks=tuple(filter(None, [config.hooks])),
         credential_sources=tuple(filter(None, [config.credentials])),

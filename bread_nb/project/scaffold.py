@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from bread_nb.base.names import check_name
 from bread_nb.errors import BreadError
 from bread_nb.project.reserved import why_hidden
 
-__all__ = ["new_agent"]
+__all__ = ["new_agent", "seen_from_here"]
 
 _AGENT = '''"""What {id} is for, in one sentence."""
 
@@ -37,12 +38,13 @@ def new_agent(root: Path, agent_id: str) -> list[Path]:
             do=f"bread new agent my_{agent_id}",
         )
     folder = root / "agents" / agent_id
+    seen = seen_from_here(folder)
     if folder.exists():
         raise BreadError(
             f"There is an agent {agent_id!r} already.",
             code="AGENT_EXISTS",
-            why=f"agents/{agent_id}/ is there; nothing was changed.",
-            do=f"edit agents/{agent_id}/agent.py, or choose another name",
+            why=f"{seen}/ is there; nothing was changed.",
+            do=f"edit {seen}/agent.py, or choose another name",
         )
     texts = {"agent.py": _AGENT, "prompt.md": _PROMPT}
     try:
@@ -51,9 +53,17 @@ def new_agent(root: Path, agent_id: str) -> list[Path]:
             (folder / name).write_text(text.format(id=agent_id), encoding="utf-8")
     except OSError as error:
         raise BreadError(
-            f"agents/{agent_id}/ cannot be written.",
+            f"{seen}/ cannot be written.",
             code="PROJECT_UNWRITABLE",
             why=f"{error.strerror or type(error).__name__}.",
             do=f"make {root} a folder you may write in",
         ) from None
     return [folder / name for name in texts]
+
+
+def seen_from_here(path: Path) -> str:
+    """A path as it is written in the working directory."""
+    try:
+        return Path(os.path.relpath(path)).as_posix()
+    except ValueError:  # it is on another drive
+        return path.as_posix()

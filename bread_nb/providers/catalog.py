@@ -11,6 +11,7 @@ import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import TypeAlias, TypeVar, cast
 from weakref import ref
 
@@ -201,10 +202,10 @@ class Named:
         if place is None:
             raise _unknown(self._provider, known_providers(*self._providers))
         module, name = place
-        make = cast(
-            "Callable[[Model], ChatModel]", getattr(import_module(module), name)
-        )
+        make = cast("Callable[..., ChatModel]", getattr(import_module(module), name))
         described = self.described
+        if self._provider == "scripted":
+            return make(described, (self._shared or {}).get("root"))
         if _in_json(described):
             rest = {k: v for k, v in described.settings.items() if k != "tools"}
             described = replace(described, settings=rest)
@@ -260,6 +261,7 @@ class Catalog:
         rates: What the project pays for models, by `provider:model`.
         deck: The recordings of this process, and the mode.
         redactor: Masks the secrets in what is recorded.
+        root: The project's folder, where scripts are looked for as well.
     """
 
     def __init__(
@@ -269,6 +271,7 @@ class Catalog:
         rates: Mapping[str, Rates] | None = None,
         deck: Deck | None = None,
         redactor: Redactor | None = None,
+        root: Path | None = None,
     ) -> None:
         self._providers = dict(providers or {})
         self.rates = dict(rates or {})
@@ -279,6 +282,7 @@ class Catalog:
             "deck": self.deck,
             "redactor": self._redactor,
             "rates": self.rates,
+            "root": root,
         }
         self._bound: dict[int, _Bound] = {}
 

@@ -117,18 +117,23 @@ class Scripted:
         return place + 1, turns[min(place, len(turns) - 1)]
 
 
-def load_script(path: str | Path) -> Scripted:
+def load_script(path: str | Path, root: Path | None = None) -> Scripted:
     """The model `scripted:FILE`: a YAML list of turns, taken by history.
+
+    Args:
+        path: The file.
+        root: Where a relative path is looked for as well, after the working directory.
 
     Raises:
         BreadError: `SCRIPT_NOT_FOUND` or `INVALID_SCRIPT`.
     """
-    return Scripted(script_files.read_file(path), by="history", name=f"scripted:{path}")
+    turns = script_files.read_file(path, root)
+    return Scripted(turns, by="history", name=f"scripted:{path}")
 
 
-def from_description(described: Model) -> Scripted:
+def from_description(described: Model, root: Path | None = None) -> Scripted:
     """The model of `Model("scripted:FILE")`."""
-    return load_script(split_name(described.name)[1])
+    return load_script(split_name(described.name)[1], root)
 
 
 async def _resolved(turn: Turn, request: ModelRequest) -> Line:

@@ -19,6 +19,28 @@ def test_a_new_agent_runs_at_once(tmp_path: Path):
     assert (said.code, said.out) == (0, "Bread.\n")
 
 
+def test_below_a_project_a_new_agent_is_written_there_and_runs(project: Project):
+    project.write({"notebooks/deep/note.txt": ""})
+    below = Project(project.root / "notebooks" / "deep")
+    made = below.bread("new", "agent", "poet")
+    assert (made.code, made.out.splitlines()) == (
+        0,
+        ["../../agents/poet/agent.py", "../../agents/poet/prompt.md"],
+    )
+    again = below.bread("new", "agent", "poet")
+    assert again.error()[1:] == [
+        "  why  ../../agents/poet/ is there; nothing was changed.",
+        "  do   edit ../../agents/poet/agent.py, or choose another name",
+    ]
+    said = below.bread("run", "writer", "hi")
+    assert (said.code, said.out) == (0, "A loaf of rye.\n")
+    below.write({"script.yaml": "- Found here first."})
+    assert below.bread("run", "writer", "hi").out == "Found here first.\n"
+    missing = below.bread("run", "writer", "hi", "--model", "scripted:no.yaml")
+    assert missing.error()[0] == "There is no script 'no.yaml'. [SCRIPT_NOT_FOUND]"
+    assert f"seen from {below.root} and from {project.root}" in missing.error()[1]
+
+
 def test_a_new_agent_takes_no_others_place_and_needs_a_good_name(project: Project):
     text = (project.root / "agents/writer/agent.py").read_text()
     there = project.bread("new", "agent", "writer")
