@@ -298,6 +298,7 @@ class Bread(Archive):
         await asyncio.gather(*ended, return_exceptions=True)
         await self._listeners.drain()
         await self._kit.catalog.aclose()
+        await self._kit.owner.give_up(self.store)
         await self.store.close()
 
     async def __aenter__(self) -> Bread:

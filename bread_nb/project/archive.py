@@ -100,7 +100,7 @@ class Archive:
     @property
     def sessions(self) -> Sessions:
         """The conversations."""
-        return Sessions(self._kit.store)
+        return Sessions(self._kit)
 
     # -- agents ------------------------------------------------------------------------
 

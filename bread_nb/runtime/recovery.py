@@ -29,16 +29,18 @@ from bread_nb.runtime.run import Live
 from bread_nb.runtime.scope import Kit, Scope
 from bread_nb.runtime.stream import CrumbStream
 from bread_nb.runtime.toolbox import assemble
-from bread_nb.stores.records import Call, RunRow, crumb_log
+from bread_nb.stores.records import Call, RunRow, Session, crumb_log
 from bread_nb.stores.store import Claim, Put, Step, Store
 
 __all__ = [
+    "at_work",
     "at_work_elsewhere",
     "interrupted",
     "is_interrupted",
     "load_drive",
     "recover",
     "scope_of",
+    "session_busy",
     "take_over",
 ]
 
@@ -80,6 +82,16 @@ async def at_work_elsewhere(row: RunRow, kit: Kit) -> bool:
         if others and await lease_alive(kit.store, call.owner):
             return True
     return False
+
+
+async def at_work(session: Session, kit: Kit) -> bool:
+    """Whether some process, this one included, works in a session right now."""
+    row = await kit.store.get(RunRow, session.run_id or "")
+    if row is None:
+        return False
+    here = row.id in kit.streams
+    working = row.status == "working" and not await is_interrupted(row, kit)
+    return here or working or await at_work_elsewhere(row, kit)
 
 
 async def scope_of(
@@ -212,3 +224,14 @@ async def _abandoned(drive: Drive, call: Call) -> bool:
         return False
     mine = call.owner == drive.scope.kit.owner.id
     return mine or not await lease_alive(drive.scope.store, call.owner)
+
+
+def session_busy(session_id: str, who: str) -> BreadError:
+    """The error for what cannot be done while `who` works in a session."""
+    return BreadError(
+        f"Session {session_id!r} is busy.",
+        code="SESSION_BUSY",
+        why=f"{who} is working in it.",
+        do="wait for it, or use another session",
+        context={"session_id": session_id},
+    )

@@ -64,8 +64,10 @@ async def drive_on(drive: Drive, short: ShortCircuit | Halt | None = None) -> Ou
         BreadError: The fault the run ended with; `RUN_CANCELLED` is for the caller to
             make of an `asyncio.CancelledError`.
     """
+    kit = drive.scope.kit
     try:
-        return await _to_an_end(drive, short)
+        with kit.owner.at_work(kit.store):
+            return await _to_an_end(drive, short)
     except BreadError as error:
         if error.code != "RUN_LOST":
             raise
@@ -73,7 +75,7 @@ async def drive_on(drive: Drive, short: ShortCircuit | Halt | None = None) -> Ou
     finally:
         await drive.keep.aclose()
         if drive.row.status not in ("working", "waiting"):
-            drive.scope.kit.models.pop(drive.row.id, None)
+            kit.models.pop(drive.row.id, None)
 
 
 async def _to_an_end(drive: Drive, short: ShortCircuit | Halt | None) -> Outcome:

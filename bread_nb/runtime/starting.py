@@ -32,6 +32,7 @@ from bread_nb.runtime.recovery import (
     at_work_elsewhere,
     is_interrupted,
     load_drive,
+    session_busy,
     take_over,
 )
 from bread_nb.runtime.run import Live
@@ -261,7 +262,7 @@ async def _explain(scope: Scope, session: Session | None) -> None:
     """Raise when the session was taken meanwhile; return when only a number was."""
     now = await scope.store.get(Session, scope.session_id)
     if now is not None and (session is None or now.run_id is not None):
-        raise _busy(now.id, "another run")
+        raise session_busy(now.id, "another run")
 
 
 def _counter_step(number: Number) -> Step:
@@ -291,14 +292,14 @@ async def _make_way(session: Session, start: Start, kit: Kit) -> None:
     if row is None:
         return
     if row.status == "working" and not await is_interrupted(row, kit):
-        raise _busy(session.id, row.handle)
+        raise session_busy(session.id, row.handle)
     if not start.discard:
         raise await _waiting(session, row, kit)
     if await at_work_elsewhere(row, kit):
-        raise _busy(session.id, row.handle)
+        raise session_busy(session.id, row.handle)
     taken = await take_over(kit, row)
     if taken is None:
-        raise _busy(session.id, row.handle)
+        raise session_busy(session.id, row.handle)
     drive = await load_drive(kit, taken, start.agent, live=Live(row.agent_id))
     await end_stopped(drive, "stopped", seal="[stopped]")
     kit.streams.pop(row.id, None)
@@ -313,16 +314,6 @@ async def _waiting(session: Session, row: RunRow, kit: Kit) -> BreadError:
         why=f"{asks or f'{row.handle} was interrupted'}.",
         do="%bread pending, or run again with --discard",
         context={"run_id": row.id, "checkpoints": [c.id for c in waiting]},
-    )
-
-
-def _busy(session_id: str, who: str) -> BreadError:
-    return BreadError(
-        f"Session {session_id!r} is busy.",
-        code="SESSION_BUSY",
-        why=f"{who} is working in it.",
-        do="wait for it, or use another session",
-        context={"session_id": session_id},
     )
 
 

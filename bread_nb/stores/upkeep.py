@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic import JsonValue
 
@@ -18,23 +18,35 @@ from bread_nb.stores.records import (
 )
 from bread_nb.stores.store import Claim, Drop, DropLog, Step, Store
 
-__all__ = ["clean_sessions", "forget_session"]
+__all__ = ["Free", "clean_sessions", "forget_session"]
 
 
-async def forget_session(store: Store, session_id: str) -> bool:
+Free = Callable[[Session], Awaitable[bool]]
+
+
+async def _always(_session: Session) -> bool:
+    return True
+
+
+async def forget_session(store: Store, session_id: str, free: Free = _always) -> bool:
     """Drop a session with all that belongs to it; False when there was none.
 
     Its messages, runs, crumbs, calls and checkpoints go, and the grants for it and for
-    its runs; grants for an agent stay.
+    its runs; grants for an agent stay. One that is not `free` stays, too.
     """
     while (session := await store.get(Session, session_id)) is not None:
+        if not await free(session):
+            return False
         if await _forget(store, session):
             return True
     return False
 
 
 async def clean_sessions(
-    store: Store, older_than_ms: int, tags: Mapping[str, str] | None = None
+    store: Store,
+    older_than_ms: int,
+    tags: Mapping[str, str] | None = None,
+    free: Free = _always,
 ) -> int:
     """Drop the sessions that nothing has happened in for longer than this.
 
@@ -42,6 +54,7 @@ async def clean_sessions(
         store: The store.
         older_than_ms: Their age by `updated_at`, in milliseconds.
         tags: Only sessions with all these tags.
+        free: Says of a session whether it may go.
 
     Returns:
         How many were dropped.
@@ -50,15 +63,19 @@ async def clean_sessions(
     wanted: dict[str, JsonValue] = {**tags} if tags else {}
     sessions = await store.query(Session, {"tags": wanted} if wanted else None)
     old = [session for session in sessions if session.updated_at < before]
-    return sum([await _forget(store, session) for session in old])
+    return sum([await free(each) and await _forget(store, each) for each in old])
 
 
 async def _forget(store: Store, session: Session) -> bool:
     """Drop a session as it was read; False when something has happened in it since."""
     mine = {"session_id": session.id}
     runs = await store.query(RunRow, mine)
+    as_read: dict[str, JsonValue] = {
+        "updated_at": session.updated_at,
+        "run_id": session.run_id,
+    }
     steps: list[Step] = [
-        Claim(Session, session.id, {"updated_at": session.updated_at}, {}),
+        Claim(Session, session.id, as_read, {}),
         Drop(Session, session.id),
         DropLog(message_log(session.id)),
     ]

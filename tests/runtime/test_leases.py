@@ -1,6 +1,7 @@
 """A process that works on a run is known to be alive from its first commit on."""
 
 import asyncio
+import platform
 from collections.abc import AsyncGenerator, Awaitable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -8,10 +9,12 @@ from typing import TypeVar
 import pytest
 import pytest_asyncio
 from fixtures.journey import within
+from pydantic import JsonValue
 
 from bread_nb import Agent, Bread, BreadError, Finished, Permissions, Scripted, tool
 from bread_nb.stores.in_memory import InMemoryStore
-from bread_nb.stores.store import Fields, Record
+from bread_nb.stores.records import Lease
+from bread_nb.stores.store import Fields, Record, Step
 
 R = TypeVar("R", bound=Record)
 
@@ -125,3 +128,102 @@ async def test_an_approved_call_under_way_elsewhere_is_not_up_for_grabs(
     shop.go.set()
     assert isinstance(await within(run), Finished)
     assert shop.baked == ["rye"]
+
+
+class Watched(InMemoryStore):
+    """Tells when a lease is renewed by itself, with no other step of a run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.renewed = asyncio.Event()
+
+    async def put(self, record: Record) -> None:
+        if isinstance(record, Lease):
+            self.renewed.set()
+        await super().put(record)
+
+
+async def test_a_long_step_keeps_its_process_alive(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("bread_nb.runtime.leases._BEAT_MS", 1)
+    store = Watched()
+    shop = Shop(store=store)
+    bread = shop.process()
+    run = bread.run("baker", "go")
+    await within(shop.begun.wait())
+    store.renewed.clear()
+    await within(store.renewed.wait())
+    shop.go.set()
+    assert isinstance(await within(run), Finished)
+    await within(bread.close())
+
+
+async def test_a_process_that_closed_has_left_its_runs_to_others(shop: Shop):
+    first = shop.process()
+    shop.go.set()
+    await within(first.run("baker", "go"))
+    assert await shop.store.query(Lease) != []
+    await within(first.close())
+    assert await shop.store.query(Lease) == []
+
+
+@pytest.mark.parametrize("ask", [False, True])
+async def test_a_session_that_a_run_works_in_is_not_forgotten(shop: Shop, ask: bool):
+    bread, other = shop.process(ask=ask), shop.process(ask=ask)
+    run = bread.run("baker", "go", session="blog")
+    if ask:
+        asked = await within(run)
+        run = bread.resume(asked.only, {"approved": True})
+    await within(shop.begun.wait())
+    for each in (bread, other):
+        with pytest.raises(BreadError) as caught:
+            await each.sessions.forget("blog")
+        assert caught.value.code == "SESSION_BUSY"
+        assert await each.sessions.clean(older_than_ms=-(10**9)) == 0
+    shop.go.set()
+    assert isinstance(await within(run), Finished)
+    await bread.sessions.forget("blog")
+    assert await bread.sessions.get("blog") is None
+
+
+async def test_a_container_of_the_same_name_has_processes_of_its_own(shop: Shop):
+    first, second = shop.process(), shop.process()
+    run = first.run("baker", "go")
+    await within(shop.begun.wait())
+    [lease] = await shop.store.query(Lease)
+    unseen = {"host": platform.node(), "pid": 2**22 + 1}
+    await shop.store.put(lease.model_copy(update=unseen))
+    assert await second.interrupted() == []
+    shop.go.set()
+    assert isinstance(await within(run), Finished)
+
+
+class Full(InMemoryStore):
+    """A store that takes nothing while it is full."""
+
+    full = False
+
+    async def atomic(self, *steps: Step) -> list[JsonValue] | None:
+        if self.full:
+            raise BreadError("The disk is full.", code="STORE_UNAVAILABLE")
+        return await super().atomic(*steps)
+
+
+async def test_a_run_that_the_store_broke_is_taken_up_once_its_process_closed():
+    store = Full()
+    shop = Shop(store=store)
+    first, second = shop.process(), shop.process()
+    run = first.run("baker", "go", session="blog")
+    await within(shop.begun.wait())
+    store.full = True
+    shop.go.set()
+    with pytest.raises(BreadError) as caught:
+        await within(run)
+    assert caught.value.code == "STORE_UNAVAILABLE"
+    store.full = False
+    assert await second.interrupted() == []
+    await within(first.close())
+    [again] = await within(second.recover())
+    outcome = await within(again)
+    [asked] = outcome.pending
+    assert asked.kind == "outcome"
+    await within(second.close())
