@@ -195,9 +195,9 @@ class Stage:
     def display(self, run: Run) -> None:
         """Show a run in the cell that is being executed, once."""
         cell = self.cell()
-        shown = self.watch.known(run.id) if run.id else None
-        if shown is not None and _holds(shown, cell):
+        if run.id and self.watch.holds(cell, run.id):
             return
+        shown = self.watch.known(run.id) if run.id else None
         if not run.id and run.done:
             self.say(repr(run))
             return
@@ -253,7 +253,3 @@ class Stage:
                     self.last_error = error
             self.engine.close()
         self._clock.close()
-
-
-def _holds(shown: Shown, cell: Cell) -> bool:
-    return any(screen.cell.execution == cell.execution for screen in shown.screens)

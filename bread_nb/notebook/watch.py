@@ -61,6 +61,7 @@ class Watch:
         self._starting: list[tuple[Shown, Live]] = []
         self._deeds: dict[Shown, Deeds] = {}
         self._inboxes: list[InboxCell] = []
+        self._opened: list[tuple[Shown, str]] = []
         self._heard: WeakKeyDictionary[Bread, Any] = WeakKeyDictionary()
 
     # -- beginning to show -------------------------------------------------------------
@@ -121,6 +122,7 @@ class Watch:
             waiting_too: Whether the picture is drawn for a run that waits, too.
         """
         screen = Screen(self._shell, cell, waiting_too=waiting_too)
+        self._opened.append((shown, cell.execution))
         shown = shown.now
         deeds = self._deeds[shown]
         with shown.lock:
@@ -130,6 +132,13 @@ class Watch:
                 screen.open(lambda content: deeds.hear(screen, content), live=live)
         self._tend(shown, screen)
         return screen
+
+    def holds(self, cell: Cell, run_id: str) -> bool:
+        """Whether the cell being executed shows a run, also one forgotten meanwhile."""
+        return any(
+            shown.now.run_id == run_id and execution == cell.execution
+            for shown, execution in tuple(self._opened)
+        )
 
     def deeds(self, shown: Shown) -> Deeds:
         """Who carries out what is asked for at a run's cards."""
@@ -259,6 +268,7 @@ class Watch:
 
     def next_cell(self, cell_id: str | None) -> None:
         """A cell begins: settle what has ended, and what this cell held before."""
+        self._opened.clear()
         self._next_after_inboxes(cell_id)
         for shown in tuple(self._runs.values()):
             for screen in tuple(shown.screens):

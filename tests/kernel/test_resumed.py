@@ -1,6 +1,7 @@
 """A run that code goes on with is shown as what it is, beside its other cards."""
 
 from collections.abc import Callable
+from textwrap import dedent
 
 import pytest
 from kernel.driver import Kernel, View
@@ -67,3 +68,20 @@ def test_a_resumed_run_is_called_by_its_agent_without_the_extension(
     assert told == "Run('publisher', working)"
     told = bare.ok("b.resume(call.checkpoint_id, {'approved': True})").plain[0]
     assert told == "Run(working)"
+
+
+def test_a_run_that_a_cell_shows_already_is_not_drawn_there_again(page: Kernel):
+    """It is over, and nobody looks: the kernel forgets it while the cell goes on."""
+    code = """
+        import time
+        run = %bread writer hi
+        watch, end = get_ipython()._bread_nb.stage.watch, time.monotonic() + 20
+        while watch.known(run.id) and time.monotonic() < end: pass
+        assert not watch.known(run.id)
+        run
+    """
+    told = page.ok(dedent(code), watched=False)
+    assert [line.splitlines()[0].split(" · ")[0] for line in told.plain] == [
+        "writer finished"
+    ]
+    assert len(page.ok("run", watched=False).plain) == 1
