@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol, cast
 from bread_nb.errors import BreadError
 from bread_nb.messages import Usage
 from bread_nb.project.config import BreadConfig
+from bread_nb.project.idle_rules import idle_rules
 from bread_nb.project.reserved import why_hidden
 from bread_nb.project.surroundings import Finding, front_end, installation, packages
 from bread_nb.providers import weights
@@ -202,6 +203,10 @@ def _guarded_agents(
         Finding("warn", f"{name}: {why}", f"mv agents/{name} agents/my_{name}")
         for name in agents
         if (why := why_hidden(name))
+    ] + [
+        Finding("warn", f"{name}: {rule.what}", rule.do)
+        for name, agent in agents.items()
+        for rule in idle_rules(agent)
     ]
 
 

@@ -19,6 +19,7 @@ from bread_nb.errors import BreadError
 from bread_nb.messages import Usage
 from bread_nb.project.costs import Costs, Spent
 from bread_nb.project.doctor import Finding, report
+from bread_nb.project.idle_rules import IdleRule, idle_rules
 from bread_nb.project.reserved import why_hidden
 from bread_nb.runtime.agent import Agent
 from bread_nb.runtime.bills import Bill, bills_of, total_of
@@ -66,6 +67,7 @@ class AgentLine:
     tools: str = _NONE
     asks: str = _NONE
     problem: BreadError | None = None
+    idle: Sequence[IdleRule] = ()
 
 
 def agent_line(agent_id: str, agent: Agent) -> AgentLine:
@@ -81,6 +83,7 @@ def agent_line(agent_id: str, agent: Agent) -> AgentLine:
         model=agent.model_name,
         tools=f"{len(fixed) or ''}{more}" or _NONE,
         asks=f"{asks or ''}{perhaps}" or _NONE,
+        idle=idle_rules(agent),
     )
 
 
@@ -104,6 +107,7 @@ def agents_table(lines: Sequence[AgentLine]) -> Table:
         notes=[
             *(f"{line.id}: {_problem(line.problem)}" for line in broken),
             *(f"{line.id}: {why}" for line in lines if (why := why_hidden(line.id))),
+            *(f"{line.id}: {rule}" for line in lines for rule in line.idle),
         ],
     )
 
@@ -112,7 +116,7 @@ def _agent_cells(line: AgentLine) -> tuple[str, ...]:
     model = line.model
     if len(model) > _MODEL:
         model = f"{model[: _MODEL - 1]}…"
-    state = "hidden" if why_hidden(line.id) else "ok"
+    state = "hidden" if why_hidden(line.id) else "warn" if line.idle else "ok"
     if line.problem is not None:
         state = "broken"
     return line.id, model, line.tools, line.asks, state

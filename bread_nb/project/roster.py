@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bread_nb.errors import BreadError
+from bread_nb.project.idle_rules import idle_rules
 from bread_nb.project.loader import AgentFolder, unknown_agent
 from bread_nb.runtime.agent import Agent
 from bread_nb.stores.records import Definition, RunRow
 
 __all__ = ["Member", "Roster"]
+
+_LOG = logging.getLogger("bread_nb")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +34,7 @@ class Roster:
         self.folder = folder
         self.elsewhere: Callable[[str], Agent | None] | None = None
         self._handed: dict[str, Agent] = {}
+        self._said: set[str] = set()
 
     def ids(self) -> list[str]:
         """All ids, broken ones included, in order."""
@@ -55,7 +60,17 @@ class Roster:
         Raises:
             BreadError: `AGENT_NOT_FOUND` or `AGENT_BROKEN`.
         """
-        return self.find(agent) if isinstance(agent, str) else self._take(agent)
+        member = self.find(agent) if isinstance(agent, str) else self._take(agent)
+        self._warn(member)
+        return member
+
+    def _warn(self, member: Member) -> None:
+        """Log each rule that matches no tool of the agent, once."""
+        for rule in idle_rules(member.agent):
+            said = f"{member.id}: {rule}"
+            if said not in self._said:
+                self._said.add(said)
+                _LOG.warning("%s", said)
 
     def _take(self, agent: Agent) -> Member:
         agent_id = agent.name or "agent"

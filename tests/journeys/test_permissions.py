@@ -135,6 +135,21 @@ async def test_a_function_may_ask_for_some_arguments_only(make_bread: MakeBread)
     ]
 
 
+async def test_a_rule_that_matches_no_tool_is_logged_once_at_the_first_run(
+    make_bread: MakeBread, caplog: pytest.LogCaptureFixture
+):
+    script = Scripted(["done"], repeat_last=True)
+    lists = {"ask": ["tool:delte", "tool:read_*"], "deny": ["tool:drop_*"]}
+    bread = make_bread({"baker": agent(script, **lists)})
+    assert caplog.messages == []
+    for _ in range(2):
+        await finished(bread, bread.run("baker", "go"))
+    assert caplog.messages == [
+        "baker: the rule ask tool:delte matches no tool: "
+        "did you mean tool:delete? Else take the rule out"
+    ]
+
+
 async def test_a_denied_call_says_which_rule_it_was(make_bread: MakeBread):
     script = Scripted([calls(call("tool_delete")), "done"])
     lists = {"allow": ["tool:read_*"], "ask": [lambda name, args: False]}

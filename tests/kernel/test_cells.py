@@ -365,3 +365,16 @@ def test_every_quick_run_leaves_its_picture_in_its_own_cell(page: Kernel):
     drawn = [plain for plain in page.ok(many).plain if plain.endswith("quick")]
     page.ok("sys.setswitchinterval(before)")
     assert len(drawn) == 60
+
+
+def test_a_misspelt_rule_is_told_once_in_the_cell_that_runs_first(page: Kernel):
+    page.ok(
+        "@tool\n"
+        "def publish(title: str) -> str:\n"
+        "    return title\n"
+        "slip = Agent(model=Scripted(['x'], repeat_last=True), tools=[publish],\n"
+        "             permissions=Permissions(ask=['tool:publsh']))"
+    )
+    told = page.ok("%%bread slip\nGo.").stdout
+    assert "slip: the rule ask tool:publsh matches no tool: did you mean" in told
+    assert page.ok("%%bread slip\nGo.").stdout == ""

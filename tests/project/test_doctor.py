@@ -27,6 +27,20 @@ PAID = """
     agent = Agent(model="anthropic:claude-opus-4-8")
 """
 
+SLIP = """
+    from bread_nb import Agent, Permissions, tool
+
+    @tool
+    def publish(title: str) -> str:
+        return title
+
+    agent = Agent(
+        model="scripted:x",
+        tools=[publish],
+        permissions=Permissions(ask=["tool:publsh"]),
+    )
+"""
+
 
 @pytest.fixture(autouse=True)
 def no_local_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -406,3 +420,13 @@ async def test_an_agent_that_a_command_hides_is_told(project: Project):
     project.agent("runs")
     hidden = about(await findings(project), "runs: in a cell runs is a command")
     assert (hidden.level, hidden.do) == ("warn", "mv agents/runs agents/my_runs")
+
+
+async def test_a_rule_that_matches_no_tool_is_told_with_the_nearest(project: Project):
+    project.agent("writer", SLIP)
+    slip = about(await findings(project), "writer: the rule ask tool:publsh")
+    assert (slip.level, slip.what, slip.do) == (
+        "warn",
+        "writer: the rule ask tool:publsh matches no tool",
+        "did you mean tool:publish? Else take the rule out",
+    )

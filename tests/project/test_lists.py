@@ -258,3 +258,45 @@ def test_an_agent_that_a_command_hides_is_told():
     assert table.plain.splitlines()[2] == (
         "runs: in a cell runs is a command, so that no cell can run this agent"
     )
+
+
+@pytest.mark.parametrize(
+    ("lists", "told"),
+    [
+        ({"ask": ["tool:publsh"]}, "ask tool:publsh"),
+        ({"deny": ["tool:publsh"]}, "deny tool:publsh"),
+        ({"allow": ["tool:drft", "tool:publish"]}, "allow tool:drft"),
+        ({"ask": ["tool:pblish*"]}, "ask tool:pblish*"),
+        ({"ask": ["tool:tool_publish"]}, "ask tool:tool_publish"),
+        ({"deny": ["tool:shell"]}, "deny tool:shell"),
+    ],
+)
+def test_a_rule_that_matches_no_tool_is_told(lists: dict[str, list[str]], told: str):
+    agent = Agent(
+        model="scripted:x",
+        tools=[publish, draft],
+        permissions=Permissions(**lists),
+    )
+    *_, row, note = agents_table([agent_line("writer", agent)]).plain.splitlines()
+    assert row.endswith("  warn")
+    assert note.startswith(f"writer: the rule {told} matches no tool: ")
+    assert "publish" in note or "draft" in note
+
+
+@pytest.mark.parametrize(
+    ("tools", "lists"),
+    [
+        ([publish, draft], {"allow": ["tool:*"], "ask": ["tool:publish"]}),
+        ([publish, draft], {"deny": ["tool:delete_*", "tool:*_secret"]}),
+        ([publish], {"ask": ["task:publsh", "skill:*", "plugin:mcp/pub", "core:*"]}),
+        ([publish, lambda: [draft]], {"ask": ["tool:publsh", "tool:draft"]}),
+        ([], {"ask": ["tool:publish"]}),
+        ([human_tool("approve")], {"ask": ["tool:publish"]}),
+        ([publish], {"ask": [lambda tool, args: True]}),
+    ],
+)
+def test_a_rule_that_matches_nothing_on_purpose_is_not(
+    tools: list[object], lists: dict[str, list[object]]
+):
+    agent = Agent(model="scripted:x", tools=tools, permissions=Permissions(**lists))
+    assert len(agents_table([agent_line("writer", agent)]).plain.splitlines()) == 2
