@@ -57,8 +57,9 @@ class Cassette(Taped):
         """The same with its model looked up, in the mode of the project."""
         bound = copy.copy(self)
         bound.inner = lookup.find(self.inner)
+        bound.told = lookup.shared("deck", self.deck)
         if self.deck.chosen is None:
-            bound.deck = lookup.shared("deck", self.deck)
+            bound.deck = bound.told
         bound._redactor = lookup.shared("redactor", self._redactor)
         bound.rates = lookup.shared("rates", self.rates)
         return bound

@@ -28,18 +28,19 @@ from bread_nb.providers.shelf import (
     Line,
     Shelf,
     append,
+    cassette_path,
     cassettes,
     rewrite,
     rewrite_text,
 )
-from bread_nb.providers.tape import Recording
+from bread_nb.providers.tape import Recording, recording_of
 
 if TYPE_CHECKING:
     from bread_nb.providers import misses
 else:
     misses = Later("bread_nb.providers.misses")
 
-__all__ = ["Deck", "cassette_path", "recording_of"]
+__all__ = ["Deck"]
 
 Json = dict[str, JsonValue]
 
@@ -81,6 +82,8 @@ class Deck:
         self._by_cell: set[str] = set()
         self.played: set[str] = set()
         self.recorded: set[str] = set()
+        self._replaying: set[str] = set()
+        self._decided: dict[str, list[str]] = {}
 
     # -- the mode ----------------------------------------------------------------------
 
@@ -143,6 +146,18 @@ class Deck:
             self._asked[path, key] += 1
         file, line = found[number % len(found)]
         return recording_of(line, file)
+
+    def answered(self, run_id: str, *, played: bool) -> None:
+        """Note what the newest turn of a run comes from: a recording, or a model."""
+        if played:
+            self.played.add(run_id)
+            self._replaying.add(run_id)
+        else:
+            self._replaying.discard(run_id)
+
+    def replays(self, run_id: str) -> bool:
+        """Whether the newest turn of a run comes from a recording."""
+        return run_id in self._replaying and self.mode.name in ("replay", "auto")
 
     def _found(
         self, kind: str, key: str, path: Path | None = None
@@ -208,13 +223,17 @@ class Deck:
     def miss(self, asked: Json, path: Path | None = None) -> BreadError:
         """The error for a request that has no recording."""
         where = path.name if path is not None else f"{Path.cwd().name}/*{SUFFIX}"
-        asker = misses.Asker(
+        named = path is not None or self._name() is not None
+        known = self.recordings(path)
+        return misses.miss(asked, known, self.mode, where, self._asker(named=named))
+
+    def _asker(self, *, named: bool) -> misses.Asker:
+        return misses.Asker(
             cell=self._anew,
             notebook=self._notebook(),
             suite=bool(self._added),
-            named=path is not None or self._name() is not None,
+            named=named,
         )
-        return misses.miss(asked, self.recordings(path), self.mode, where, asker)
 
     # -- decisions -------------------------------------------------------------------
 
@@ -236,6 +255,10 @@ class Deck:
             question = Question(asked=asked, number=self._numbers[key])
             self._questions[identifier] = question
 
+    def asks(self, identifier: str) -> bool:
+        """Whether a question is known here that is not settled yet."""
+        return identifier in self._questions
+
     def consent(self, identifier: str) -> Consent | None:
         """The recorded decision about a question, when this is a replay.
 
@@ -251,11 +274,29 @@ class Deck:
         same = [each for each in found if each.question.number == question.number]
         return same[0] if same else found[(question.number - 1) % len(found)]
 
+    def undecided(self, identifier: str, handle: str) -> BreadError:
+        """The error for a recorded call whose decision is not recorded."""
+        known = [
+            consent_of(line, shelf.path.name)
+            for shelf in self._all(None)
+            for line in shelf.lines()
+            if line.value.get("kind") == "decision"
+        ]
+        asker = self._asker(named=self._name() is not None)
+        asked = self._questions[identifier].asked
+        return misses.undecided(handle, asked, known, self.mode, asker)
+
+    def decided(self, run_id: str) -> list[str]:
+        """The keys of the decisions recorded since the last turn of a run."""
+        return self._decided.pop(run_id, [])
+
     def leave_to_cell(self, identifier: str) -> None:
         """A cell of the notebook is about to answer this question."""
         self._by_cell.add(identifier)
 
-    def settle(self, identifier: str, answer: JsonValue, outcome: Json) -> None:
+    def settle(
+        self, identifier: str, answer: JsonValue, outcome: Json, run_id: str
+    ) -> None:
         """Record a decision and what came of it, where this is a recording.
 
         Where nothing names a cassette only scripts have answered, which need none.
@@ -270,6 +311,7 @@ class Deck:
             outcome=outcome,
         )
         self.write(consent.line(), question.key, self.target())
+        self._decided.setdefault(run_id, []).append(question.key)
 
     # -- recording ---------------------------------------------------------------------
 
@@ -350,23 +392,3 @@ def _order(line: Line) -> list[str]:
 
 def _without(lines: Sequence[Line], key: str) -> list[str]:
     return [line.text for line in lines if line.value.get("key") != key]
-
-
-def cassette_path(name: str) -> Path:
-    """The file of a cassette by its name, which may be a notebook's."""
-    path = Path(name)
-    if path.name.endswith(SUFFIX):
-        return path
-    return path.with_name(f"{path.name.removesuffix('.ipynb')}{SUFFIX}")
-
-
-def recording_of(line: Line, file: str) -> Recording:
-    """A line as the recording of a call."""
-    asked, answer = line.value.get("asked"), line.value.get("answer")
-    return Recording(
-        key=str(line.value.get("key")),
-        model=str(line.value.get("model")),
-        asked=asked if isinstance(asked, dict) else {},
-        answer=answer if isinstance(answer, list) else [answer],
-        place=f"{file}:{line.number}",
-    )

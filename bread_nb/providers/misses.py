@@ -13,11 +13,12 @@ from pydantic import JsonValue
 
 from bread_nb.base.wire import canonical
 from bread_nb.errors import BreadError
+from bread_nb.providers.consents import Consent
 from bread_nb.providers.modes import Mode, in_ci
 from bread_nb.providers.shelf import SUFFIX
 from bread_nb.providers.tape import Recording
 
-__all__ = ["Asker", "first_difference", "miss"]
+__all__ = ["Asker", "first_difference", "miss", "undecided"]
 
 Json = dict[str, JsonValue]
 
@@ -78,6 +79,51 @@ def miss(
         do=_mend(mode, asker, name),
         context={"nearest": near.place if near else None, "mode": mode.name},
     )
+
+
+def undecided(
+    handle: str, asked: Json, known: Sequence[Consent], mode: Mode, asker: Asker
+) -> BreadError:
+    """The error for a recorded call about which no decision is recorded.
+
+    Args:
+        handle: The question's handle.
+        asked: What is asked about the call.
+        known: All decisions there are.
+        mode: The mode, and who asked for it.
+        asker: Where the answer came from.
+    """
+
+    def nearness(consent: Consent) -> int:
+        said = consent.question.asked
+        return sum(said.get(name) == asked.get(name) for name in ("agent", "args"))
+
+    tool = asked.get("tool")
+    same = [each for each in known if each.question.asked.get("tool") == tool]
+    near = max(same, key=nearness, default=None)
+    why = f"a recording asked for this call of {tool}, and a replay runs no tool "
+    why += "that waits for a person; "
+    if near is None:
+        why += f"no decision about {tool} is recorded"
+    else:
+        why += f"nearest: {near.place}; {_other_question(asked, near.question.asked)}"
+    name = near.place.partition(SUFFIX)[0] if near is not None else ""
+    return BreadError(
+        f"The recording has no decision about {handle}.",
+        code="REPLAY_MISS",
+        why=f"{why}.",
+        do=_mend(mode, asker, name),
+        context={"nearest": near.place if near else None, "mode": mode.name},
+    )
+
+
+def _other_question(asked: Json, recorded: Json) -> str:
+    """Where two questions part first."""
+    words = {"agent": "the agent", "args": "the arguments", "kind": "the question"}
+    for name, where in words.items():
+        if asked.get(name) != recorded.get(name):
+            return _said(where, asked.get(name), recorded.get(name))
+    return "it is the answer to another question"
 
 
 def _mend(mode: Mode, asker: Asker, name: str) -> str:

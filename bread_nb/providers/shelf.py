@@ -28,6 +28,7 @@ __all__ = [
     "Line",
     "Shelf",
     "append",
+    "cassette_path",
     "cassettes",
     "read_lines",
     "rewrite",
@@ -48,6 +49,14 @@ class Line:
     text: str
     number: int
     value: Json
+
+
+def cassette_path(name: str) -> Path:
+    """The file of a cassette by its name, which may be a notebook's."""
+    path = Path(name)
+    if path.name.endswith(SUFFIX):
+        return path
+    return path.with_name(f"{path.name.removesuffix('.ipynb')}{SUFFIX}")
 
 
 def cassettes(folder: Path) -> list[Path]:

@@ -35,11 +35,13 @@ from bread_nb.providers.model import (
     TextChunk,
     UsageReport,
 )
+from bread_nb.providers.shelf import Line
 
 __all__ = [
     "Recording",
     "read_deltas",
     "read_error",
+    "recording_of",
     "to_line",
     "written_deltas",
     "written_error",
@@ -71,6 +73,7 @@ class Recording:
         model: `provider:model` as a person writes it.
         asked: The request in its canonical form.
         answer: The events of the stream, an error at the end where it broke.
+        decided: The keys of the decisions about the calls of the turn before.
         place: The file and line it was read from.
     """
 
@@ -78,19 +81,33 @@ class Recording:
     model: str
     asked: Json
     answer: Sequence[JsonValue]
+    decided: Sequence[str] = ()
     place: str = ""
 
     def line(self) -> str:
         """The recording as a line of a cassette."""
-        return to_line(
-            {
-                "answer": list(self.answer),
-                "asked": self.asked,
-                "key": self.key,
-                "kind": "call",
-                "model": self.model,
-            }
-        )
+        line: Json = {
+            "answer": list(self.answer),
+            "asked": self.asked,
+            "key": self.key,
+            "kind": "call",
+            "model": self.model,
+        }
+        if self.decided:
+            line["decided"] = list(self.decided)
+        return to_line(line)
+
+
+def recording_of(line: Line, file: str) -> Recording:
+    """A line as the recording of a call."""
+    asked, answer = line.value.get("asked"), line.value.get("answer")
+    return Recording(
+        key=str(line.value.get("key")),
+        model=str(line.value.get("model")),
+        asked=asked if isinstance(asked, dict) else {},
+        answer=answer if isinstance(answer, list) else [answer],
+        place=f"{file}:{line.number}",
+    )
 
 
 def to_line(value: JsonValue) -> str:

@@ -70,7 +70,7 @@ class Taped(Wrapper):
     ) -> None:
         super().__init__(inner)
         self.rates = rates
-        self.deck = deck
+        self.deck = self.told = deck
         self.path = path
         self.settings = dict(settings or {})
         self._redactor = redactor
@@ -82,15 +82,15 @@ class Taped(Wrapper):
             BreadError: `REPLAY_MISS`, naming the nearest recording.
         """
         match self.deck.mode.name:
-            case "live":
-                return self.inner.stream(request)
-            case "record":
-                return self._record(request)
+            case "live" | "record" as mode:
+                self.told.answered(request.run_id, played=False)
+                live = mode == "live"
+                return self.inner.stream(request) if live else self._record(request)
             case mode:
                 asked = self._asked(request)
                 found = self.deck.find(key_of(asked), self.path)
+                self.told.answered(request.run_id, played=found is not None)
                 if found is not None:
-                    self.deck.played.add(request.run_id)
                     return _play(found)
                 if mode == "auto":
                     return self.inner.stream(request)
@@ -155,7 +155,11 @@ class Taped(Wrapper):
         if error is not None:
             answer.append({"error": masked_error(error, masks)})
         recording = Recording(
-            key=key_of(asked), model=self.name, asked=asked, answer=answer
+            key=key_of(asked),
+            model=self.name,
+            asked=asked,
+            answer=answer,
+            decided=self.told.decided(request.run_id) if self.path is None else (),
         )
         self.deck.keep(recording, self.path)
         self.deck.recorded.add(request.run_id)

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from bread_nb.base.redact import Redactor
 from bread_nb.errors import BreadError
 from bread_nb.providers.asked import key_of
+from bread_nb.providers.consents import consent_of
 from bread_nb.providers.model import CallStart, TextChunk, UsageReport
 from bread_nb.providers.shelf import Line, rewrite_text
 from bread_nb.providers.tape import read_deltas, to_line
@@ -110,7 +111,23 @@ def _last_words(asked: JsonValue) -> str:
 
 def problems(lines: Sequence[Line], redactor: Redactor) -> list[tuple[int, str]]:
     """What is wrong with lines of a cassette, by their numbers."""
-    return [(line.number, why) for line in lines for why in _wrong(line, redactor)]
+    decided = {
+        str(line.value.get("key"))
+        for line in lines
+        if line.value.get("kind") == "decision"
+    }
+    return [
+        (line.number, why)
+        for line in lines
+        for why in (*_wrong(line, redactor), *_lacking(line, decided))
+    ]
+
+
+def _lacking(line: Line, decided: set[str]) -> Iterator[str]:
+    """What a call of a model rests on that is not in the file."""
+    keys = line.value.get("decided")
+    if isinstance(keys, list) and not decided.issuperset(map(str, keys)):
+        yield "a decision about a call before it is not there: its replay ends there"
 
 
 def _wrong(line: Line, redactor: Redactor) -> Iterator[str]:
@@ -123,6 +140,11 @@ def _wrong(line: Line, redactor: Redactor) -> Iterator[str]:
         yield "its key is not that of what was asked: it will never be played"
     if kind == "call" and _said(line.value.get("answer"))[0].endswith(_UNPLAYABLE):
         yield "its answer cannot be played"
+    if kind == "decision":
+        try:
+            consent_of(line, "")
+        except BreadError as error:
+            yield f"it cannot be played: {error.why.removesuffix('.')}"
     if _holds_secret(line.value, redactor):
         yield "it holds what looks like a secret"
 
@@ -154,7 +176,7 @@ def _holds_secret(value: JsonValue, redactor: Redactor) -> bool:
 
 
 # What is opaque may look like a key by chance; only a known secret is one there.
-_OPAQUE = frozenset({"native", "base64", "sha256", "key", "block"})
+_OPAQUE = frozenset({"native", "base64", "sha256", "key", "block", "decided"})
 
 
 # -- what can go -----------------------------------------------------------------------

@@ -46,6 +46,7 @@ async def intend(drive: Drive, message: Message, toolbox: Toolbox) -> None:
     counts = Counter(row.calls)
     counts.update(call.name for call in made)
     drive.say(message)
+    replayed = drive.scope.kit.catalog.deck.replays(row.id)
     drive.calls = [
         Call(
             id=f"{row.id}/{row.turn}/{index}",
@@ -59,6 +60,7 @@ async def intend(drive: Drive, message: Message, toolbox: Toolbox) -> None:
             args=call.args,
             broken=call.broken,
             created_at=now_ms(),
+            replayed=replayed,
         )
         for index, call in enumerate(made)
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -22,7 +22,7 @@ from bread_nb.crumbs import (
     ToolReturned,
 )
 from bread_nb.errors import BreadError, Halt, ToolError
-from bread_nb.providers.consents import Consent
+from bread_nb.providers.consents import Consent, error_of, question_of
 from bread_nb.runtime.execute import Done, Go, settled
 from bread_nb.runtime.keeping import Results
 from bread_nb.runtime.runner import run_together
@@ -44,11 +44,10 @@ async def conclude(
         BaseException: What an after-hook raised.
     """
     deck = scope.kit.catalog.deck
-    known = deck.consent(checkpoint.id)
     answer = scope.kit.redactor.value(answer)
     if isinstance(decision, Done):
-        deck.settle(checkpoint.id, answer, {})
-    elif known is not None:
+        deck.settle(checkpoint.id, answer, {}, scope.run_id)
+    elif (known := deck.consent(checkpoint.id)) is not None:
         await _play(decision, known.outcome, scope)
     else:
         heard = _Heard(decision.call.call_id)
@@ -57,12 +56,13 @@ async def conclude(
             [done] = await run_together([decision], scope)
         except Halt as halt:
             outcome: Json = {"halt": halt.rule, "why": halt.why}
-            deck.settle(checkpoint.id, answer, outcome)
+            deck.settle(checkpoint.id, answer, outcome, scope.run_id)
             raise
         finally:
             scope.stream.taps.remove(heard)
         if deck.mode.name == "record":
-            deck.settle(checkpoint.id, answer, await _outcome(done, heard, scope))
+            outcome = await _outcome(done, heard, scope)
+            deck.settle(checkpoint.id, answer, outcome, scope.run_id)
 
 
 def check_answer(
@@ -70,11 +70,22 @@ def check_answer(
 ) -> None:
     """In a replay, refuse to let a tool run that the recording did not let run so.
 
+    A call that a model asked for, or a script, is none of the recording's: it runs.
+
     Raises:
-        BreadError: `REPLAY_MISS`; the call still waits.
+        BreadError: `REPLAY_MISS` or `CASSETTE_BROKEN`; the call still waits.
     """
-    known = scope.kit.catalog.deck.consent(checkpoint.id)
-    if known is None or isinstance(decision, Done):
+    if isinstance(decision, Done):
+        return
+    deck = scope.kit.catalog.deck
+    played = decision.call.replayed and checkpoint.ask == "approval"
+    played = played and deck.mode.name == "replay"
+    if played and not deck.asks(checkpoint.id):
+        _ask_here(checkpoint, scope)
+    known = deck.consent(checkpoint.id)
+    if known is None:
+        if played:
+            raise deck.undecided(checkpoint.id, checkpoint.handle)
         return
     given = scope.kit.redactor.value(answer)
     if known.outcome and _edits(given) == _edits(known.answer):
@@ -87,6 +98,13 @@ def check_answer(
         do="answer as it was recorded, or record it again",
         context={"nearest": known.place},
     )
+
+
+def _ask_here(checkpoint: Checkpoint, scope: Scope) -> None:
+    """Ask the recording what another process has asked, or this one in another mode."""
+    name, args, masks = checkpoint.tool_name, checkpoint.args, scope.kit.redactor
+    asked = question_of(scope.agent_id, name, args, checkpoint.ask, masks)
+    scope.kit.catalog.deck.ask(checkpoint.id, asked)
 
 
 def _edits(answer: JsonValue) -> JsonValue:
@@ -177,7 +195,7 @@ async def _play(go: Go, outcome: Json, scope: Scope) -> None:
         raise Halt(str(outcome["halt"]), why=str(outcome.get("why", "")))
     failed = "error" in outcome
     if failed:
-        error = ErrorInfo(**cast("dict[str, Any]", outcome["error"]))
+        error = error_of(cast("Json", outcome["error"]))
         scope.emit(ToolFailed, error=error, duration_ms=0, **names)
     else:
         result = outcome.get("result")

@@ -105,7 +105,8 @@ class Call(Record):
 
     Its id is `<run>/<turn>/<index>`. `ready` was asked for and not started, `running`
     may have happened, `waiting` has an open checkpoint, `done` has its result and
-    never runs again. `decided` says that the before-hooks have left its arguments.
+    never runs again. `decided` says that the before-hooks have left its arguments,
+    `replayed` that a recording asked for it, and no model.
     """
 
     kind: ClassVar[str] = "call"
@@ -131,6 +132,7 @@ class Call(Record):
     failed: bool = False
     refused_by: Literal["gate", "human"] | None = None
     checkpoint_id: str | None = None
+    replayed: bool = False
 
 
 class Checkpoint(Record):

@@ -89,6 +89,29 @@ def test_check_finds_secrets_and_lines_that_are_never_played(taped: Project):
     assert "it is a mark of a merge" in said.err
 
 
+def test_check_tells_of_a_decision_that_is_lost_or_cannot_be_played(taped: Project):
+    taped.bread("run", "publisher", "Publish.", "--approve", "--record", "story")
+    path = taped.root / TAPE
+    text = path.read_text("utf-8")
+    call, decision, answer = text.splitlines()
+    path.write_text(f"{call}\n{answer}\n", "utf-8")
+    said = taped.bread("cassette", "check")
+    assert (said.code, said.err.splitlines()) == (
+        1,
+        [
+            f"{TAPE}:2: a decision about a call before it is not there: its replay "
+            "ends there"
+        ],
+    )
+    broken = decision.replace('"outcome":{', '"outcome":{"error":"no oven",')
+    path.write_text(text.replace(decision, broken), "utf-8")
+    said = taped.bread("cassette", "check")
+    assert (said.code, said.err.splitlines()) == (
+        1,
+        [f"{TAPE}:2: it cannot be played: its error is 'no oven', and no object"],
+    )
+
+
 def test_prune_keeps_what_can_be_played(taped: Project):
     taped.bread("run", "publisher", "Publish.", "--approve", "--record", "story")
     path = taped.root / TAPE
