@@ -23,6 +23,8 @@ def overlooked(text: str) -> str:
         ("bread 0.1.0: 3 agents", "bread 1.12.3rc1: 3 agents"),
         ("3 calls · 2,310 tokens · $0.0164", "3 calls · 99 tokens · $1,002.5"),
         ("plot done 1.1 s, 0:19 in all", "plot done 12 s, 1:02:09 in all"),
+        ("2026-01-01T12:00:00.123456+00:00.", "2031-12-31T09:07:01+02:00."),
+        ("baked 2026-01-01 12:00, done", "baked 2027-02-03 04:05:06Z, done"),
         ("the end\nReceipt: $1 a\n", "the end\nReceipt: $2 b\n"),
     ],
 )
