@@ -10,6 +10,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
+from bread_nb.base.bounds import fits
 from bread_nb.errors import BreadError, Halt, ProviderError
 
 __all__ = [
@@ -56,13 +57,13 @@ class RetryPolicy:
     def __post_init__(self) -> None:
         fields = {
             "attempts": type(self.attempts) is int and self.attempts >= 1,
-            "backoff": _fits(self.backoff, 0) and self.backoff < math.inf,
-            "multiplier": _fits(self.multiplier, 0) and 0 < self.multiplier < math.inf,
-            "max_delay": _fits(self.max_delay, 0),
-            "jitter": _fits(self.jitter, 0, 1),
+            "backoff": fits(self.backoff, 0) and self.backoff < math.inf,
+            "multiplier": fits(self.multiplier, 0) and 0 < self.multiplier < math.inf,
+            "max_delay": fits(self.max_delay, 0),
+            "jitter": fits(self.jitter, 0, 1),
         }
-        for name, fits in fields.items():
-            if not fits:
+        for name, fine in fields.items():
+            if not fine:
                 raise BreadError(
                     f"RetryPolicy({name}={getattr(self, name)}) cannot be followed.",
                     code="INVALID_AGENT",
@@ -100,13 +101,6 @@ class RetryPolicy:
         if isinstance(error, ProviderError) and error.retry_after is not None:
             return max(wait, error.retry_after)
         return wait
-
-
-def _fits(value: object, least: float, most: float = math.inf) -> bool:
-    """Whether it is a number in bounds; NaN and truth values are none."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return least <= value <= most
 
 
 TRANSIENT = RetryPolicy(

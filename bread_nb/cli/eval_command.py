@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -22,6 +24,24 @@ from bread_nb.evals.tables import bundle, compared, figures_of
 __all__ = ["eval_"]
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+class _Between(click.FloatRange):
+    """A number in bounds; `nan` is in none, and a limit of `inf` is no limit."""
+
+    def convert(
+        self,
+        value: Any,  # noqa: ANN401
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no number in bounds.", param, ctx)
+        return number
+
+
+_AMOUNT = _Between(0, min_open=True)
 
 
 @dataclass(slots=True)
@@ -55,9 +75,9 @@ class _Line:
 )
 @click.option("--on", metavar="dask[:ADDRESS]", help="A cluster to run the cases.")
 @click.option("--record", is_flag=True, help="Record models beside the suites.")
-@click.option("--budget", type=float, metavar="USD", help="The most it may cost.")
+@click.option("--budget", type=_AMOUNT, metavar="USD", help="The most it may cost.")
 @click.option("--tag", "tags", multiple=True, help="Only cases that carry this tag.")
-@click.option("--pass-rate", type=click.FloatRange(0, 1), help="The least to pass.")
+@click.option("--pass-rate", type=_Between(0, 1), help="The least to pass.")
 @click.option("--baseline", type=_FILE, help="A report: what passed then must pass.")
 @click.option("--junit", type=_FILE, help="Write the report there as JUnit XML.")
 @click.option("--json", "kept", type=_FILE, help="Write the report there as JSON.")

@@ -1,13 +1,15 @@
 """Evaluating: every case run and scored, so many at once, in the order of the suite.
 
 Each row is kept as it comes. What was interrupted goes on where it was; what is paid
-for is not paid for twice. A budget ends it before the next row begins.
+for is not paid for twice. A budget ends it before a row that may go over it begins.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import sys
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +17,7 @@ from typing import TypeAlias, cast
 
 from pydantic import JsonValue
 
+from bread_nb.base.bounds import fits
 from bread_nb.base.ids import monotonic
 from bread_nb.bread import Bread
 from bread_nb.errors import BreadError
@@ -30,6 +33,8 @@ from bread_nb.tools.tool import Tool
 __all__ = ["Options", "Progress", "evaluate"]
 
 _AT_ONCE = 8
+_MOST = sys.float_info.max
+_CRUMB = 1e-9
 _TOLD = 5
 Make: TypeAlias = Callable[[Attempts, Item, str], Awaitable[EvalRow | None]]
 
@@ -41,21 +46,36 @@ class Options:
     Args:
         model: The model to run the agents with.
         concurrency: How many cases run at once.
-        budget: The most it may cost in US dollars, judges included.
+        budget: The most it may cost in US dollars, judges included; more than 0.
+        spent: What was spent of it before; None when nobody knows.
         watch: Called when a case begins and after each row, and at the beginning and
             the end of all.
         on: A dask client, `"dask"` or `"dask:ADDRESS"`: who makes the rows, if not
             this process.
         keep_waiting: Whether runs that wait for a person are left to wait; else they
             are ended, so that an evaluation leaves nothing behind.
+
+    Raises:
+        BreadError: `INVALID_SETTING` for a budget that is no amount.
     """
 
     model: ModelSource | None = None
     concurrency: int = _AT_ONCE
     budget: float | None = None
+    spent: float | None = 0.0
     watch: Callable[[Progress], None] | None = None
     on: object = None
     keep_waiting: bool = False
+
+    def __post_init__(self) -> None:
+        budget = self.budget
+        if budget is not None and (not fits(budget, 0, _MOST) or budget == 0):
+            raise BreadError(
+                f"budget cannot be {budget!r}.",
+                code="INVALID_SETTING",
+                why="it is an amount in US dollars, more than 0; None is no limit.",
+                do="await bread.eval(..., budget=2.0)",
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +115,21 @@ class Progress:
 
 @dataclass(slots=True)
 class _Book:
-    """One suite, its sheet and its attempts."""
+    """One suite, its sheet and its attempts.
+
+    `known` are the rows that say what a row of it costs; one that broke off before
+    anything was paid says nothing of that.
+    """
 
     suite: Suite
     sheet: Sheet
     attempts: Attempts
     items: list[Item]
+    known: int = 0
+    at_work: int = 0
+
+    def learn(self, row: EvalRow) -> None:
+        self.known += bool(row.cost) or row.status != "error"
 
 
 async def evaluate(
@@ -196,9 +225,11 @@ class _Work:
         self._options = options
         self._began = monotonic()
         self._before = sum(len(book.sheet.rows) for book in books)
-        self._left = self._missing()
+        self._left = deque(self._missing())
+        self._freed = asyncio.Event()
         self._at_work = 0
-        self._progress = _counted(books)
+        self._dearest = 0.0
+        self._progress = self._counted()
         self.stopped: str | None = None
 
     def _missing(self) -> Iterator[tuple[_Book, Item]]:
@@ -207,13 +238,20 @@ class _Work:
                 if item.number not in book.sheet.rows:
                     yield book, item
 
+    def _counted(self) -> Progress:
+        names = ", ".join(book.suite.name for book in self._books)
+        total = sum(len(book.items) for book in self._books)
+        progress = Progress(name=names, total=total)
+        for book in self._books:
+            for row in book.sheet.rows.values():
+                progress = self._with(progress, book, row)
+        return progress
+
     async def through(self) -> None:
         """Make every row that the budget allows."""
         self._tell()
         workers = max(1, self._options.concurrency)
         missing = self._progress.total - self._progress.done
-        if self._options.budget is not None and not self._progress.done:
-            await self._worker(1)  # what a row costs is known before many begin
         try:
             async with asyncio.TaskGroup() as group:
                 for _ in range(min(workers, missing)):
@@ -228,45 +266,69 @@ class _Work:
         self._progress = replace(self._progress, ended=True)
         self._tell()
 
-    async def _worker(self, most: int | None = None) -> None:
+    async def _worker(self) -> None:
         """Make rows, one after another, until none is left or the budget is used up."""
-        made = 0
-        while made != most and self._may_begin():
-            taken = next(self._left, None)
-            if taken is None:
-                return
-            made += 1
+        while (taken := await self._next()) is not None:
             await self._row(*taken)
 
+    async def _next(self) -> tuple[_Book, Item] | None:
+        """The next row, as soon as the budget has room for it, counted as at work."""
+        while self._left and self.stopped is None:
+            book, item = self._left[0]
+            if self._has_room(book):
+                self._left.popleft()
+                self._at_work += 1
+                book.at_work += 1
+                return book, item
+            if self.stopped is None:
+                self._freed.clear()
+                await self._freed.wait()
+        return None
+
+    def _has_room(self, book: _Book) -> bool:
+        """Whether one more row may begin beside those at work.
+
+        Each may cost as much as the dearest so far. So that this is worth something,
+        no more rows of a suite are at work than it has made.
+        """
+        budget, spent = self._options.budget, self._options.spent
+        if budget is None:
+            return True
+        if spent is None or self._progress.unpriced:
+            self.stopped = "budget.unpriced"
+            return False
+        paid = spent + self._progress.cost
+        likely = paid + self._dearest * (self._at_work + 1)
+        fits_in = likely <= budget + _CRUMB and paid < budget
+        if not fits_in and not self._at_work:
+            self.stopped = "budget"
+        return fits_in and book.at_work < max(1, book.known)
+
     async def _row(self, book: _Book, item: Item) -> None:
-        self._at_work += 1
-        self._progress = replace(self._progress, case=item.case.name)
-        self._tell()
         try:
-            session = book.sheet.session(item)
-            row = await self._make(book.attempts, item, session)
+            await self._made(book, item)
         finally:
             self._at_work -= 1
+            book.at_work -= 1
+            self._freed.set()
+
+    async def _made(self, book: _Book, item: Item) -> None:
+        self._progress = replace(self._progress, case=item.case.name)
+        self._tell()
+        session = book.sheet.session(item)
+        row = await self._make(book.attempts, item, session)
         if row is None:
             return
         await book.sheet.keep(item, row)
         if not row.passed or book.suite.kind != "functional":
             await book.attempts.let_go(session)
-        self._progress = _with(self._progress, row)
+        self._progress = self._with(self._progress, book, row)
         self._tell()
 
-    def _may_begin(self) -> bool:
-        """Whether the budget has room for one more row beside those at work."""
-        budget = self._options.budget
-        if budget is None or self.stopped is not None:
-            return self.stopped is None
-        now = self._progress
-        usual = now.cost / now.done if now.done else 0.0
-        if now.unpriced:
-            self.stopped = "budget.unpriced"
-        elif now.cost + usual * (self._at_work + 1) > budget:
-            self.stopped = "budget"
-        return self.stopped is None
+    def _with(self, progress: Progress, book: _Book, row: EvalRow) -> Progress:
+        book.learn(row)
+        self._dearest = max(self._dearest, row.cost or 0.0)
+        return _with(progress, row)
 
     def _tell(self) -> None:
         if self._options.watch is None:
@@ -277,15 +339,6 @@ class _Work:
         rest = seconds / made * left if made else None
         self._progress = replace(self._progress, seconds=seconds, rest=rest)
         self._options.watch(self._progress)
-
-
-def _counted(books: Sequence[_Book]) -> Progress:
-    names = ", ".join(book.suite.name for book in books)
-    progress = Progress(name=names, total=sum(len(book.items) for book in books))
-    for book in books:
-        for row in book.sheet.rows.values():
-            progress = _with(progress, row)
-    return progress
 
 
 def _with(progress: Progress, row: EvalRow) -> Progress:

@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from pydantic import JsonValue
 
+from bread_nb.base.bounds import fits
 from bread_nb.errors import BreadError
 from bread_nb.evals.comparison import Comparison, Tally
 from bread_nb.evals.extras import needed
@@ -173,8 +174,15 @@ class Report:
             no_regressions: An earlier report, or its file: what passed then must pass.
 
         Raises:
-            BreadError: `EVAL_FAILED`, with what failed.
+            BreadError: `EVAL_FAILED`, with what failed, or `INVALID_SETTING`.
         """
+        if pass_rate is not None and not fits(pass_rate, 0, 1):
+            raise BreadError(
+                f"pass_rate cannot be {pass_rate!r}.",
+                code="INVALID_SETTING",
+                why="it is a share of the rows, from 0 to 1.",
+                do="report.check(pass_rate=0.9)",
+            )
         wrong = list(self._wrong(pass_rate, no_regressions))
         if wrong:
             raise _failed(wrong, self)

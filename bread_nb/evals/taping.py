@@ -7,6 +7,7 @@ first case to its last leaves nothing of older recordings behind.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -77,8 +78,8 @@ def _by_recording(suites: Sequence[Suite]) -> list[tuple[Path | None, list[Suite
 
 
 def _left(options: Options, done: Sequence[SuiteReport]) -> Options:
-    """The options with what is left of the budget."""
-    if options.budget is None:
-        return options
-    spent = sum(row.cost or 0.0 for suite in done for row in suite.rows)
-    return replace(options, budget=max(0.0, options.budget - spent))
+    """The options with what was spent of the budget; once it ended, nothing is left."""
+    costs = [row.cost for suite in done for row in suite.rows]
+    spent = None if None in costs else sum(cost or 0.0 for cost in costs)
+    ended = any(suite.stopped for suite in done)
+    return replace(options, spent=math.inf if ended and spent is not None else spent)

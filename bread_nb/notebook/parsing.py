@@ -218,8 +218,12 @@ def money(value: str | None) -> float | None:
         amount = float(value.removeprefix("$"))
     except ValueError:
         amount = -1.0
-    if not 0 <= amount < float("inf"):
-        raise usage(f"--budget {value} is no amount.", "it is in USD.", "--budget 1.50")
+    if not 0 < amount < float("inf"):
+        raise usage(
+            f"--budget {value} is no amount.",
+            "it is in USD, and more than 0.",
+            "--budget 1.50",
+        )
     return amount
 
 

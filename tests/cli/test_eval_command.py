@@ -124,6 +124,22 @@ def test_wrong_use_is_told_in_three_lines(bakery: NearProject):
     assert bakery.bread("eval", "--baseline", "nothing.json").code == 1
 
 
+@pytest.mark.parametrize(
+    ("option", "values"),
+    [
+        ("--budget", ["0", "-1", "nan", "inf"]),
+        ("--pass-rate", ["nan", "1.5", "-0.1", "inf"]),
+    ],
+)
+def test_a_number_that_bounds_nothing_is_refused(
+    bakery: NearProject, option: str, values: list[str]
+):
+    for value in values:
+        said = bakery.bread("eval", "baker", option, value)
+        assert (said.code, said.out) == (2, "")
+        assert f"'{option}'" in said.err
+
+
 def test_a_broken_agent_fails_it(bakery: NearProject):
     (bakery.root / "agents/baker/agent.py").write_text("agent = (")
     said = bakery.bread("eval", "baker")

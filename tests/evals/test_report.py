@@ -178,6 +178,17 @@ async def test_a_case_that_vanished_is_a_regression(evaluated: Evaluate):
         now.check(no_regressions=before)
 
 
+@pytest.mark.parametrize("share", [float("nan"), -0.1, 1.5, 50, True, "0.9"])
+async def test_a_pass_rate_that_is_no_share_is_refused(
+    evaluated: Evaluate, share: float
+):
+    report = await evaluated(suite(rye="wrong"))
+    with pytest.raises(BreadError) as caught:
+        report.check(pass_rate=share)
+    assert caught.value.code == "INVALID_SETTING"
+    assert report.check(pass_rate=0) is report
+
+
 async def test_junit_tells_failures_from_errors(evaluated: Evaluate, tmp_path: Path):
     broken = custom(lambda _: None, name="broken")
     report = await evaluated(suite(**MIXED, emmer="bell \x07 and half \ud800"))

@@ -44,6 +44,8 @@ def test_after_two_dashes_all_is_a_path():
         ("--pass-rate nan", "--pass-rate nan is no such number."),
         ("--pass-rate 1.5", "--pass-rate 1.5 is no such number."),
         ("--budget much", "--budget much is no amount."),
+        ("--budget 0", "--budget 0 is no amount."),
+        ("--budget nan", "--budget nan is no amount."),
         ("--out 2x", "--out 2x is no name."),
     ],
 )
