@@ -15,13 +15,16 @@ pytestmark = [pytest.mark.kernel, pytest.mark.slow]
 
 NBVAL = ("--nbval", "--nbval-current-env")
 PARALLEL = ("-n", "2", "--dist", "loadfile")
+# The plugins that come with the extra `dev` alone.
+UNLIKE_DEV = ("-p", "no:asyncio", "-p", "no:timeout", "-p", "no:xdist")
 
 
 @pytest.fixture
 def clone(place: Path) -> Path:
     """A clone of what matters to the notebooks, with pytest's own settings."""
     shutil.copytree(ROOT / "agents", place / "agents")
-    shutil.copy(ROOT / "pyproject.toml", place)
+    for name in ("pyproject.toml", "conftest.py"):
+        shutil.copy(ROOT / name, place)
     return place
 
 
@@ -59,6 +62,15 @@ def test_nbval_passes_on_all_of_them(clone: Path):
     found, said = outcomes(clone, *NBVAL, *PARALLEL, "notebooks/")
     assert set(found.values()) == {"PASSED"}, said
     assert len(found) == code_cells()
+
+
+@pytest.mark.parametrize("options", [NBVAL, ("--bread",)])
+def test_they_run_without_the_plugins_of_our_own_tests(
+    clone: Path, options: tuple[str, ...]
+):
+    path = "notebooks/01-first-run.ipynb"
+    found, said = outcomes(clone, *UNLIKE_DEV, *options, path, "agents/writer")
+    assert set(found.values()) == {"PASSED"}, said
 
 
 def test_our_plugin_passes_on_all_of_them_and_on_the_agents(clone: Path):
