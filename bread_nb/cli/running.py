@@ -12,12 +12,11 @@ from bread_nb.a2ui.words import say
 from bread_nb.bread import Bread
 from bread_nb.cli.exits import FINISHED, STOPPED, WAITING
 from bread_nb.cli.render import Voice, called, note, say_end, tell
-from bread_nb.crumbs import HumanResumed
 from bread_nb.errors import BreadError
 from bread_nb.project.decisions import Decisions, answer_words
+from bread_nb.project.open_calls import asked_anew
 from bread_nb.providers.deck import Deck
 from bread_nb.runtime.outcome import Finished, Outcome, PendingCall, Stopped, Suspended
-from bread_nb.runtime.pending import EDITED
 from bread_nb.runtime.run import Run
 from bread_nb.stores.records import Definition, RunRow
 
@@ -32,8 +31,6 @@ __all__ = [
 ]
 
 _SECONDS_TO_END = 10
-_AGAIN = {"withdrawn": EDITED}
-_ANEW = "The call has not run: its tool was edited since it asked, and asks anew."
 
 
 @contextmanager
@@ -88,8 +85,8 @@ async def follow(run: Run, voice: Voice, command: str = "run") -> Outcome:
     try:
         async for crumb in run:
             voice.say(crumb)
-            if isinstance(crumb, HumanResumed) and crumb.response == _AGAIN:
-                note(_ANEW)
+            if anew := asked_anew(crumb):
+                note(anew)
         return await run
     except asyncio.CancelledError:
         run.cancel()

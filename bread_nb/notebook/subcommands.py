@@ -33,6 +33,7 @@ from bread_nb.project.listing import (
     show_run,
 )
 from bread_nb.project.lists import findings_table
+from bread_nb.project.open_calls import asked_anew
 from bread_nb.runtime.inbox import find_question
 from bread_nb.runtime.run import Run
 from bread_nb.stores.records import Checkpoint, RunRow
@@ -275,6 +276,8 @@ def _answer(stage: Stage, name: str, options: Options) -> Run:
     run = bread.resume(question.id, answer)
     stage.watch.follow(shown, run)
     see_through(stage, shown, run)
+    for anew in filter(None, map(asked_anew, run.crumbs)):
+        stage.say(anew)
     return run
 
 

@@ -8,12 +8,17 @@ from bread_nb.a2ui.figures import age
 from bread_nb.a2ui.outline import arguments
 from bread_nb.a2ui.values import fits, preview
 from bread_nb.base.redact import Redactor, environment_secrets
+from bread_nb.crumbs import Crumb, HumanResumed
 from bread_nb.project.decisions import answer_options, resume_line
 from bread_nb.project.lists import Table, nothing, number, table
 from bread_nb.runtime.outcome import PendingCall
+from bread_nb.runtime.pending import EDITED
 from bread_nb.stores.records import RunRow
 
-__all__ = ["pending_table", "resume_command", "ways_to_answer"]
+__all__ = ["asked_anew", "pending_table", "resume_command", "ways_to_answer"]
+
+_AGAIN = {"withdrawn": EDITED}
+_ANEW = "The call has not run: its tool was edited since it asked, and asks anew."
 
 _WAYS = ("it happened", "run it now", "cannot tell")
 
@@ -72,6 +77,12 @@ def pending_table(
 def resume_command(call: PendingCall) -> str:
     """What to type to answer a call."""
     return resume_line(call.kind, call.handle)
+
+
+def asked_anew(crumb: Crumb) -> str:
+    """What is said of a call that was approved and asks again; nothing of any other."""
+    again = isinstance(crumb, HumanResumed) and crumb.response == _AGAIN
+    return _ANEW if again else ""
 
 
 def ways_to_answer(call: PendingCall) -> list[str]:

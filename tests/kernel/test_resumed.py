@@ -1,9 +1,11 @@
 """A run that code goes on with is shown as what it is, beside its other cards."""
 
 from collections.abc import Callable
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from kernel.conftest import PUBLISHER, agent
 from kernel.driver import Kernel, View
 
 pytestmark = pytest.mark.kernel
@@ -85,3 +87,19 @@ def test_a_run_that_a_cell_shows_already_is_not_drawn_there_again(page: Kernel):
         "writer finished"
     ]
     assert len(page.ok("run", watched=False).plain) == 1
+
+
+def test_a_line_that_approves_an_edited_tool_says_why_nothing_has_run(
+    page: Kernel, project: Path
+):
+    agent(project, "editor", PUBLISHER)
+    page.ok("%%bread editor\nhi", watched=False)
+    edited = PUBLISHER.replace("published {title}", "{title} is out")
+    agent(project, "editor", edited)
+    told = page.ok("%bread resume editor-1.a --approve", watched=False)
+    assert told.plain[0].startswith("editor waits for a person: publish")
+    assert told.plain[1:] == [
+        "The call has not run: its tool was edited since it asked, and asks anew."
+    ]
+    done = page.ok("%bread resume editor-1.b --approve", watched=False)
+    assert [text.partition(" · ")[0] for text in done.plain] == ["editor finished"]
