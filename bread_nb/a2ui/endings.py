@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from bread_nb.a2ui.blocks import Call, tool_name
 from bread_nb.a2ui.figures import cap, money
 from bread_nb.a2ui.telling import Telling
+from bread_nb.a2ui.values import named
 from bread_nb.a2ui.words import say
 from bread_nb.crumbs import RunEnd, RunFailed
 
@@ -118,7 +119,7 @@ def _bound_words(story: Telling, kind: str, rest: str) -> tuple[str, Places]:
         case "halt":
             return "rule", {"rule": rest or "unknown"}
         case "denied" | "stuck":
-            places: Places = {"tool": tool_name(rest), "n": _streak(story, kind)}
+            places: Places = {"tool": named(tool_name(rest)), "n": _streak(story, kind)}
             return kind, places
         case "max_steps":
             return "steps", {"n": story.steps or len(story.turns)}

@@ -16,7 +16,15 @@ from bread_nb.a2ui.blocks import Form, Prose, tool_name
 from bread_nb.a2ui.board import Board, Json
 from bread_nb.a2ui.card import Card
 from bread_nb.a2ui.questions import form_view
-from bread_nb.a2ui.values import masked, preview, sound, text_of, visible
+from bread_nb.a2ui.values import (
+    masked,
+    named,
+    preview,
+    sound,
+    text_of,
+    titled,
+    visible,
+)
 from bread_nb.a2ui.views import head_view
 from bread_nb.a2ui.words import say
 
@@ -80,14 +88,14 @@ class InboxRow:
 def _row_view(row: InboxRow, now: int) -> Json:
     story, question = row.card.story, row.question
     kind = question.crumb.kind if question is not None else "interrupted"
-    tool = visible(tool_name(question.crumb.tool_name)) if question is not None else ""
+    tool = named(tool_name(question.crumb.tool_name)) if question is not None else ""
     spending = story.spending
     provider = (story.model or story.model_asked or "").partition(":")[0] or None
     cost = spending.cost_words(provider)
     head = head_view(story, row.card.facts, now)
     return {
         "run": row.run,
-        "agent": visible(story.agent),
+        "agent": titled(story.agent),
         "tool": tool,
         "kind": say(f"kind_{kind}"),
         "ask": say("inbox_outcome", {"tool": tool}) if kind == "outcome" else tool,

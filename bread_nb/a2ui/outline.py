@@ -18,11 +18,14 @@ from bread_nb.a2ui.telling import Telling
 from bread_nb.a2ui.values import (
     changes,
     fits,
+    flat,
     masked,
+    named,
     one_line,
     preview,
     sound,
     text_of,
+    titled,
     unturned,
     visible,
 )
@@ -89,7 +92,7 @@ def _other(whole: Outline, story: Telling) -> None:
     if story.ended or story.state == "interrupted":
         words = ending(story)
         state = words.head
-        whole.note = words.note
+        whole.note = flat(" ".join(words.note.split("\n")))
         if story.state == "interrupted":
             whole.note = say("picture_interrupted")
     else:
@@ -104,7 +107,7 @@ def _interrupted(whole: Outline, story: Telling, asked: list[Form]) -> None:
     whole.head = phrase("picture_head", {"agent": _name(story), "state": state})
     whole.facts = [*_facts(story), _calls(story), *_spent(story)]
     crumb = next(f.crumb for f in asked if f.crumb.kind == "outcome")
-    call = f"{tool_name(crumb.tool_name)} {preview(crumb.args)}".rstrip()
+    call = f"{named(tool_name(crumb.tool_name))} {preview(crumb.args)}".rstrip()
     number = sum(form.crumb.kind == "outcome" for form in asked)
     key = "picture_outcome" if number == 1 else "picture_outcomes"
     whole.note = say(key, {"call": call, "n": number - 1})
@@ -115,7 +118,7 @@ def _waiting(whole: Outline, story: Telling, asked: list[Form]) -> None:
     crumb = asked[0].crumb
     places: dict[str, str | int] = {
         "agent": _name(story),
-        "tool": visible(tool_name(crumb.tool_name)) or say("asked_bound"),
+        "tool": named(tool_name(crumb.tool_name)) or say("asked_bound"),
         "args": preview(crumb.args),
         "n": len(asked) - 1,
     }
@@ -143,7 +146,7 @@ def _telling(block: Call | Row | None) -> bool:
 def _asked(form: Form) -> str:
     """A waiting call and its arguments."""
     crumb = form.crumb
-    lines = [visible(tool_name(crumb.tool_name)) or say("asked_bound")]
+    lines = [named(tool_name(crumb.tool_name)) or say("asked_bound")]
     args = crumb.args if isinstance(crumb.args, dict) else {}
     if crumb.prompt and crumb.prompt not in args.values():
         lines[0] += f": {one_line(crumb.prompt)}"
@@ -157,9 +160,9 @@ def arguments(args: dict[str, JsonValue]) -> list[str]:
     than a value may be.
     """
     lines: list[str] = []
-    width = max((len(visible(key)) for key in args), default=0) + 1
+    width = max((len(named(key)) for key in args), default=0) + 1
     for key, value in args.items():
-        name, shown = f"{visible(key)}:", masked(key, value)
+        name, shown = f"{named(key)}:", masked(key, value)
         text = visible(text_of(shown)).rstrip("\n")
         long = len(text) > LINE_CHARS or "\n" in text
         if long and shortened(text) == text:
@@ -182,13 +185,13 @@ def _behind(args: JsonValue) -> str:
 
 
 def _name(story: Telling) -> str:
-    return visible(story.agent) or say("agent_nameless")
+    return titled(story.agent) or say("agent_nameless")
 
 
 def _facts(story: Telling) -> list[str]:
     model = story.model or story.model_asked
     turns = say("turns", {"n": _turns(story)})
-    return [visible(model), turns] if model else [turns]
+    return [titled(model), turns] if model else [turns]
 
 
 def _turns(story: Telling) -> int:
@@ -274,7 +277,7 @@ def _call(call: Call) -> Item:
     state, first = _fate(call)
     args = preview(call.args)
     key = "item_call" if args else "item_call_bare"
-    places = {"tool": visible(call.name), "args": args, "state": state}
+    places = {"tool": named(call.name), "args": args, "state": state}
     body = ""
     if call.error is not None and call.state in ("failed", "cut"):
         body = shortened(visible(call.error.message))
@@ -305,12 +308,12 @@ def _row(story: Telling, row: Row, depth: int) -> Item:
     child = story.stories.get(row.key)
     body = shortened(visible(text_of(row.output))) if row.returned else ""
     if child is None or row.what != "agent":
-        places = {"name": visible(row.name), "state": say(f"row_{row.state}")}
-        first = visible(row.failure or "")
+        places = {"name": titled(row.name), "state": say(f"row_{row.state}")}
+        first = flat(row.failure or "")
         return Item(pieces=phrase("item_row", places), body=body, first=first)
     state = _child_state(row, child)
-    places = {"name": visible(row.name), "state": state, "calls": _calls(child)}
-    item = Item(pieces=phrase("item_agent", places), first=visible(row.failure or ""))
+    places = {"name": titled(row.name), "state": state, "calls": _calls(child)}
+    item = Item(pieces=phrase("item_agent", places), first=flat(row.failure or ""))
     if depth < DEEPEST:
         item.inside = _items(child, depth + 1)
     item.body = body
@@ -332,7 +335,7 @@ def _alike(story: Telling, rows: list[Row], depth: int) -> Item:
         if counted[state]
     ]
     places: dict[str, str | int] = {
-        "name": visible(rows[0].name),
+        "name": titled(rows[0].name),
         "n": len(rows),
         "counts": ", ".join(parts),
     }
@@ -344,7 +347,7 @@ def _alike(story: Telling, rows: list[Row], depth: int) -> Item:
 
 def _files(story: Telling) -> list[tuple[str, str]]:
     made = [b for t in story.turns for b in t.blocks if isinstance(b, FileMade)]
-    return [(visible(f.name or ""), visible(f.mime)) for f in made]
+    return [(titled(f.name or ""), titled(f.mime)) for f in made]
 
 
 # -- the answer --------------------------------------------------------------------

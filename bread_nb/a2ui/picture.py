@@ -6,6 +6,7 @@ class, style, id, image or script, and one block a line; it is safe without a sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from textwrap import indent
@@ -22,6 +23,7 @@ from bread_nb.a2ui.prose import (
     unmath,
 )
 from bread_nb.a2ui.story import Story
+from bread_nb.a2ui.values import flat
 from bread_nb.a2ui.words import Piece, phrase, say
 from bread_nb.crumbs import Crumb
 
@@ -93,9 +95,9 @@ def _spaced(lines: Iterable[str]) -> list[str]:
 
 def _html_pieces(pieces: Iterable[Piece]) -> str:
     return "".join(
-        f"<{piece.style}>{text_html(piece.text)}</{piece.style}>"
+        f"<{piece.style}>{text_html(flat(piece.text))}</{piece.style}>"
         if piece.style
-        else text_html(piece.text)
+        else text_html(flat(piece.text))
         for piece in pieces
     )
 
@@ -195,15 +197,15 @@ def _md_pieces(pieces: Iterable[Piece]) -> str:
 
 
 def _md_piece(piece: Piece) -> str:
+    text = flat(piece.text)
     if piece.style == "strong":
-        return f"**{markdown_text(piece.text)}**"
-    if piece.style == "code":
-        return _md_code(piece.text)
-    return markdown_text(piece.text)
+        return f"**{markdown_text(text)}**"
+    return _md_code(text) if piece.style == "code" else markdown_text(text)
 
 
 def _md_code(text: str) -> str:
-    marks = fence(text).partition("\n")[0][2:] if "`" in text else "`"
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    marks = "`" * (longest + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{marks}{pad}{text}{pad}{marks}"
 
@@ -267,7 +269,7 @@ def _plain(whole: Outline) -> str:
 
 
 def _plain_pieces(pieces: Iterable[Piece]) -> str:
-    return "".join(piece.text for piece in pieces)
+    return "".join(flat(piece.text) for piece in pieces)
 
 
 def _plain_items(whole: Outline) -> list[str]:

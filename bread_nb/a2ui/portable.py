@@ -20,7 +20,15 @@ from bread_nb.a2ui.questions import Extras, form_view
 from bread_nb.a2ui.sheet import Drawn, Sheet, Version
 from bread_nb.a2ui.story import Story
 from bread_nb.a2ui.telling import Telling
-from bread_nb.a2ui.values import masked, one_line, sound, text_of, visible
+from bread_nb.a2ui.values import (
+    masked,
+    named,
+    one_line,
+    sound,
+    text_of,
+    titled,
+    visible,
+)
 from bread_nb.a2ui.views import Facts, block_view, error_view, head_view, note_view
 from bread_nb.a2ui.views import turn_view as turn_figures
 from bread_nb.a2ui.words import say
@@ -207,7 +215,7 @@ def _called(block: Call | Row) -> tuple[str, str]:
 
 def _file(block: FileMade) -> Drawn:
     name = block.id
-    places = {"name": visible(block.name or ""), "mime": visible(block.mime)}
+    places = {"name": titled(block.name or ""), "mime": titled(block.mime)}
     words = say("picture_file" if block.name else "picture_file_bare", places)
     value: Json = {"words": markdown_text(words)}
     if not block.uri.startswith(("https://", "http://")):
@@ -257,7 +265,7 @@ def _arguments(block: Form) -> str:
     if not isinstance(args, dict):
         return ""
     lines = [
-        f"{visible(key)}: {one_line(masked(key, value))}" for key, value in args.items()
+        f"{named(key)}: {one_line(masked(key, value))}" for key, value in args.items()
     ]
     return fence("\n".join(lines)) if lines else ""
 

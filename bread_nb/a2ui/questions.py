@@ -15,7 +15,7 @@ from bread_nb.a2ui.blocks import Form, tool_name
 from bread_nb.a2ui.figures import age, cap, money
 from bread_nb.a2ui.forms import fields_of
 from bread_nb.a2ui.telling import Telling
-from bread_nb.a2ui.values import args_of, sound, text_diff
+from bread_nb.a2ui.values import args_of, flat, named, sound, text_diff, titled
 from bread_nb.a2ui.words import say
 from bread_nb.base.consent import shown_hash
 from bread_nb.base.effects import Net, Shell, Spawn, effect_words
@@ -130,8 +130,8 @@ def form_view(story: Telling, form: Form, extras: Extras) -> tuple[str, Json]:
         "shown": extras.shown
         or shown_hash(crumb.checkpoint_id, crumb.tool_name, crumb.args),
         "handle": crumb.handle or "",
-        "agent": crumb.agent_id,
-        "tool": tool_name(crumb.tool_name),
+        "agent": titled(crumb.agent_id),
+        "tool": named(tool_name(crumb.tool_name)),
         "ask": ask,
         "title": _title(story, crumb),
         "why": _why(crumb),
@@ -157,8 +157,8 @@ def form_view(story: Telling, form: Form, extras: Extras) -> tuple[str, Json]:
 
 def _title(story: Telling, crumb: HumanRequired) -> str:
     places: dict[str, str | int] = {
-        "agent": crumb.agent_id,
-        "tool": tool_name(crumb.tool_name),
+        "agent": titled(crumb.agent_id),
+        "tool": named(tool_name(crumb.tool_name)),
     }
     halted = story.halted
     if crumb.kind == "halt" and halted is not None and halted.cap is not None:
@@ -172,7 +172,7 @@ def _title(story: Telling, crumb: HumanRequired) -> str:
 def _why(crumb: HumanRequired) -> str:
     if crumb.kind == "outcome":
         return say("why_outcome")
-    return sound(crumb.effect or "") if crumb.kind == "approval" else ""
+    return flat(crumb.effect or "") if crumb.kind == "approval" else ""
 
 
 def _quote(crumb: HumanRequired) -> str | None:

@@ -11,6 +11,7 @@ from bread_nb.a2ui.blocks import Call, CallState, Form, Turn, tool_name
 from bread_nb.a2ui.figures import seconds
 from bread_nb.a2ui.tell_turns import files_in, keep
 from bread_nb.a2ui.telling import Telling
+from bread_nb.a2ui.values import named
 from bread_nb.a2ui.words import say
 from bread_nb.base.consent import says_yes
 
@@ -28,7 +29,8 @@ def _known(story: Telling, call_id: str | None) -> Call | None:
 
 
 def _new(story: Telling, turn: Turn, call_id: str, leaf: str) -> Call:
-    mark = story.mark("tool", say("mark_tool_running", {"tool": tool_name(leaf)}))
+    words = say("mark_tool_running", {"tool": named(tool_name(leaf))})
+    mark = story.mark("tool", words)
     call = Call(id=story.next_id(turn), call_id=call_id, leaf=leaf, mark=mark)
     story.calls[call_id] = call
     turn.over = False
@@ -121,7 +123,7 @@ def _settle(
     story.running.pop(call.id, None)
     story.touch(call)
     story.touch_turn(call)
-    places = {"tool": call.name, "took": seconds(ms or 0)}
+    places = {"tool": named(call.name), "took": seconds(ms or 0)}
     kind = "tool" if state == "done" else "bad"
     story.remark(call.mark, kind, say(f"mark_tool_{state}", places))
     story.rest(crumb)
@@ -165,7 +167,7 @@ def required(story: Telling, crumb: c.HumanRequired) -> None:
         again.crumb, again.call = crumb, call
         story.touch(again)
     else:
-        places = {"tool": tool_name(crumb.tool_name)}
+        places = {"tool": named(tool_name(crumb.tool_name))}
         mark = story.mark("wait", say("mark_waiting", places))
         form = Form(
             id=story.next_id(turn),
@@ -210,7 +212,7 @@ def resumed(story: Telling, crumb: c.HumanResumed) -> None:
     story.open_forms.pop(crumb.checkpoint_id, None)
     story.touch(form)
     story.changes.forms = True
-    places = {"tool": tool_name(form.crumb.tool_name), "end": form.ended}
+    places = {"tool": named(tool_name(form.crumb.tool_name)), "end": form.ended}
     story.remark(form.mark, "wait", say("mark_answered", places))
     if form.call is not None:
         _apply(story, crumb, form.call)

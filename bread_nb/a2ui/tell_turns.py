@@ -11,6 +11,7 @@ from bread_nb import crumbs as c
 from bread_nb.a2ui.blocks import FileMade, Notice, Prose, Retried, Stranger
 from bread_nb.a2ui.figures import cap, money, seconds
 from bread_nb.a2ui.telling import State, Telling
+from bread_nb.a2ui.values import named
 from bread_nb.a2ui.words import say
 
 __all__ = ["TURNS", "files_in", "keep", "stopped_by_person"]
@@ -179,7 +180,7 @@ def _close(story: Telling, crumb: c.RunEnd | c.RunFailed, state: State) -> None:
         call.state, call.awaited = "cut", False
         story.touch(call)
         story.touch_turn(call)
-        story.remark(call.mark, "bad", say("mark_tool_cut", {"tool": call.name}))
+        story.remark(call.mark, "bad", say("mark_tool_cut", {"tool": named(call.name)}))
     story.running.clear()
     for form in story.open_forms.values():
         form.ended = say("form_withdrawn")

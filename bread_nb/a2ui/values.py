@@ -30,6 +30,7 @@ __all__ = [
     "sound",
     "text_diff",
     "text_of",
+    "titled",
     "type_words",
     "unturned",
     "value_of",
@@ -145,11 +146,16 @@ def named(name: str) -> str:
 
     What is no plain word stands in quotes; of a long one the beginning is shown.
     """
+    plain = not name or _PLAIN_NAME.fullmatch(name)
+    return titled(name) if plain else dumps(titled(name), ensure_ascii=False)
+
+
+def titled(name: str) -> str:
+    """A name of several words on one line; of a long one the beginning is shown."""
     shown = flat(name)
-    if len(shown) > _LONGEST_NAME:
-        shown = f"{shown[:_LONGEST_NAME].rstrip()}…"
-    plain = not shown or _PLAIN_NAME.fullmatch(name)
-    return shown if plain else dumps(shown, ensure_ascii=False)
+    if len(shown) <= _LONGEST_NAME:
+        return shown
+    return f"{shown[:_LONGEST_NAME].rstrip()}…"
 
 
 def unturned(text: str) -> str:

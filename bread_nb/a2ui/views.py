@@ -24,9 +24,12 @@ from bread_nb.a2ui.telling import State, Telling
 from bread_nb.a2ui.values import (
     args_of,
     changes,
+    flat,
     masked,
+    named,
     preview,
     sound,
+    titled,
     value_of,
     visible,
 )
@@ -70,7 +73,7 @@ def head_view(story: Telling, facts: Facts, now: int) -> Json:
     if story.state == "waiting":
         button = "end"
     return {
-        "agent": facts.title or story.agent,
+        "agent": titled(facts.title or story.agent),
         "state": story.state,
         "word": _word(story),
         "role": role,
@@ -98,8 +101,8 @@ def _detail(story: Telling) -> str | None:
     """What a run that was asked to stop still waits for."""
     if story.state != "stopping" or not story.running:
         return None
-    tools = ", ".join(dict.fromkeys(call.name for call in story.running.values()))
-    return say("still_stopping", {"tools": visible(tools)})
+    running = dict.fromkeys(named(call.name) for call in story.running.values())
+    return say("still_stopping", {"tools": ", ".join(running)})
 
 
 def _word(story: Telling) -> str:
@@ -123,15 +126,15 @@ def _running(story: Telling) -> str:
     if not own and working:
         return say("state_subagents", {"n": working})
     if len(own) == 1:
-        return say("state_tool", {"tool": own[0].name})
+        return say("state_tool", {"tool": named(own[0].name)})
     return say("state_tools", {"n": len(own) or len(story.running)})
 
 
 def _model(story: Telling) -> str:
-    asked, used = story.model_asked, story.model
+    asked, used = titled(story.model_asked or ""), titled(story.model or "")
     if asked and used and asked != used:
         return say("model_instead", {"model": used, "asked": asked})
-    return used or asked or ""
+    return used or asked
 
 
 def _turn_number(story: Telling) -> int:
@@ -142,7 +145,7 @@ def _turn_number(story: Telling) -> int:
 
 def mark_view(mark: Mark) -> Json:
     """One mark of the trail."""
-    return {"k": mark.kind, "n": mark.n, "words": mark.words}
+    return {"k": mark.kind, "n": mark.n, "words": flat(mark.words)}
 
 
 def note_view(story: Telling) -> Json | None:
@@ -177,7 +180,8 @@ def block_view(block: Block) -> tuple[str, Json]:
             return "ToolCall", _call(block)
         case FileMade():
             name = block.name or say("file_nameless")
-            known: Json = {"name": visible(name), "mime": block.mime, "uri": block.uri}
+            known: Json = {"name": titled(name), "mime": titled(block.mime)}
+            known["uri"] = block.uri
             return "File", known
         case Notice():
             figures: Json = {"done": block.done, "of": block.of}
@@ -188,7 +192,10 @@ def block_view(block: Block) -> tuple[str, Json]:
         case Row():
             return "ToolCall", _row(block)
         case Stranger():
-            return "Unsupported", {"kind": block.kind, "raw": value_of(block.raw)}
+            return "Unsupported", {
+                "kind": titled(block.kind),
+                "raw": value_of(block.raw),
+            }
         case Form():
             raise TypeError("a form is drawn with what the kernel adds to it")
 
@@ -212,7 +219,7 @@ def _call(call: Call) -> Json:
     words, meter = _progress(call.partial)
     return {
         "what": "call",
-        "tool": visible(call.name),
+        "tool": named(call.name),
         "preview": preview(call.args),
         "state": call.state,
         "word": word,
@@ -254,7 +261,7 @@ def _row(row: Row) -> Json:
         error = {"what": visible(row.failure), "why": "", "do": "", "code": ""}
     return {
         "what": row.what,
-        "tool": visible(row.name),
+        "tool": titled(row.name),
         "preview": preview(row.input) if given else "",
         "state": row.state,
         "word": say(f"row_{row.state}"),

@@ -198,8 +198,20 @@ class Redactor:
         if isinstance(value, list):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
-            return {self._key(k): self._field(k, item) for k, item in value.items()}
+            return self._fields(value)
         return value
+
+    def _fields(self, value: dict[str, JsonValue]) -> JsonValue:
+        """An object with its fields masked; of two names that are secrets both stay."""
+        shown: dict[str, JsonValue] = {}
+        for name, item in value.items():
+            key = name if len(name) < _HEAD else self.text(name)
+            number = 1
+            while key in shown:
+                number += 1
+                key = f"{MASK} {number}"
+            shown[key] = self._field(name, item)
+        return shown
 
     def _field(self, name: str, value: JsonValue) -> JsonValue:
         if secret_name(name) and value not in (None, "", True, False):

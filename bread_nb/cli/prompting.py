@@ -9,7 +9,7 @@ import click
 import yaml
 from pydantic import JsonValue
 
-from bread_nb.a2ui.values import masked, text_of, visible
+from bread_nb.a2ui.values import flat, masked, named, text_of, titled, visible
 from bread_nb.a2ui.words import say
 from bread_nb.base.consent import says_yes
 from bread_nb.base.schema import Schema
@@ -59,12 +59,12 @@ def read_line(prompt: str) -> str:
 
 
 def _shown(call: PendingCall) -> str:
-    places = {"agent": call.agent_id, "tool": call.tool}
+    places = {"agent": titled(call.agent_id), "tool": named(call.tool)}
     lines = [f"{call.handle}  {say(f'ask_{call.kind}', places)}"]
     if call.kind == "outcome":
         lines.append(f"  {say('why_outcome')}")
     because = f"Asked because: {call.rule}" if call.rule else ""
-    facts = [fact for fact in (call.effect, because) if fact]
+    facts = [flat(fact) for fact in (call.effect, because) if fact]
     if facts:
         lines.append(f"  {' '.join(facts)}")
     lines += [_argument(key, value) for key, value in call.args.items()]
@@ -76,7 +76,7 @@ def _shown(call: PendingCall) -> str:
 def _argument(key: str, value: JsonValue) -> str:
     """One argument, whole: nobody approves what was not shown."""
     text = visible(text_of(masked(key, value)))
-    return f"  {visible(key)}: " + text.replace("\n", "\n    ")
+    return f"  {named(key)}: " + text.replace("\n", "\n    ")
 
 
 def _approval(text: str) -> JsonValue:

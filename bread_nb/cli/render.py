@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from bread_nb.a2ui.blocks import tool_name
 from bread_nb.a2ui.endings import ending
 from bread_nb.a2ui.story import Story
-from bread_nb.a2ui.values import preview
+from bread_nb.a2ui.values import named, preview, visible
 from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.base.wire import camel, dumps, json_safe
 from bread_nb.crumbs import (
@@ -92,7 +92,7 @@ class TextVoice:
                     + (f"Asking {other} instead." if other else "Trying again.")
                 )
             case ToolPartial(result=str() as text):
-                note(f"{tool_name(crumb.tool_name)}: {text}")
+                note(f"{named(tool_name(crumb.tool_name))}: {text}")
             case _:
                 pass
 
@@ -198,7 +198,7 @@ class JsonVoice:
 def tell(error: BreadError, command: str = "run") -> None:
     """An error on stderr in its lines, with commands as they are typed here."""
     lines = [as_command(line, command) for line in error.lines()]
-    click.echo("\n".join(map(_redactor().text, lines)), err=True)
+    click.echo(visible("\n".join(map(_redactor().text, lines))), err=True)
 
 
 def say_end(outcome: Outcome, crumbs: Sequence[Crumb]) -> None:
@@ -223,7 +223,7 @@ def say_waiting(call: PendingCall) -> None:
 
 def called(tool: str, args: Mapping[str, JsonValue]) -> str:
     """A call on one line: the tool, and its arguments in short."""
-    return "  ".join(part for part in (tool, preview({**args})) if part)
+    return "  ".join(part for part in (named(tool), preview({**args})) if part)
 
 
 def as_command(text: str, command: str = "run") -> str:
@@ -240,8 +240,8 @@ def as_command(text: str, command: str = "run") -> str:
 
 
 def note(text: str) -> None:
-    """A line on stderr."""
-    click.echo(_redactor().text(text), err=True)
+    """A line on stderr, with what a terminal would obey written out."""
+    click.echo(visible(_redactor().text(text)), err=True)
 
 
 def _redactor() -> Redactor:

@@ -8,9 +8,12 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
+from bread_nb.a2ui.values import named
+from bread_nb.base.bounds import fits
 from bread_nb.base.wire import dumps
 from bread_nb.compose.judge import Judgement, broken
 from bread_nb.crumbs import Crumb, GateDecided, ToolCalled
+from bread_nb.errors import BreadError
 from bread_nb.evals.scoring import Attempt, Scorer
 from bread_nb.evals.sources import source_of
 
@@ -57,7 +60,16 @@ def crumbs(
         seconds: The most working time.
         denied: Whether a call may have been denied; with False none may.
         check: A function of the crumbs that gives a boolean or a score.
+
+    Raises:
+        BreadError: `INVALID_SUITE` for a bound that holds nothing, and for none.
     """
+    for name, most in (("turns", turns), ("cost", cost), ("seconds", seconds)):
+        if most is not None and not fits(most, 0):
+            raise _unusable(f"{name}={most} bounds nothing", f"crumbs({name}=5)")
+    bounded = (turns, cost, seconds, check) != (None, None, None, None)
+    if not (called or only or never or bounded or not denied):
+        raise _unusable("the way is held against nothing", "crumbs(turns=5)")
     bounds = _Bounds(
         called=tuple(_wanted(each) for each in called),
         only=only,
@@ -89,6 +101,15 @@ def crumbs(
     return Scorer(name="crumbs", check=checked, key=key)
 
 
+def _unusable(why: str, do: str) -> BreadError:
+    return BreadError(
+        "This suite cannot be used.",
+        code="INVALID_SUITE",
+        why=f"crumbs: {why}.",
+        do=do,
+    )
+
+
 def _wanted(each: Wanted) -> tuple[str, Mapping[str, JsonValue]]:
     if isinstance(each, str):
         return each, {}
@@ -110,7 +131,7 @@ def _wrong(attempt: Attempt, bounds: _Bounds) -> Iterator[str]:
     if not bounds.denied:
         for crumb in attempt.crumbs:
             if isinstance(crumb, GateDecided) and crumb.decision == "deny":
-                yield f"{_own_name(crumb.tool_name)} was denied"
+                yield f"{named(_own_name(crumb.tool_name))} was denied"
 
 
 def _calls_wrong(made: Sequence[ToolCalled], bounds: _Bounds) -> Iterator[str]:
@@ -150,7 +171,7 @@ def _is(call: ToolCalled, name: str) -> bool:
 
 
 def _named(call: ToolCalled) -> str:
-    return _own_name(call.tool_name)
+    return named(_own_name(call.tool_name))
 
 
 def _own_name(tool_name: str) -> str:

@@ -12,7 +12,7 @@ from bread_nb.a2ui.blocks import tool_name
 from bread_nb.a2ui.figures import clock, count, money, seconds
 from bread_nb.a2ui.picture import picture
 from bread_nb.a2ui.spending import tokens_of
-from bread_nb.a2ui.values import one_line, preview, visible
+from bread_nb.a2ui.values import named, one_line, preview, visible
 from bread_nb.base.ids import now_ms
 from bread_nb.stores.records import RunRow
 
@@ -57,7 +57,7 @@ def _words(crumb: c.Crumb) -> tuple[str, ...]:
         case c.FileGenerated():
             return (crumb.name or crumb.uri, crumb.mime_type)
         case c.GateDecided():
-            return (tool_name(crumb.tool_name), crumb.decision, crumb.rule)
+            return (_tool(crumb.tool_name), crumb.decision, crumb.rule)
         case c.GateHalted():
             return (crumb.rule, crumb.reason or "")
         case _:
@@ -67,25 +67,29 @@ def _words(crumb: c.Crumb) -> tuple[str, ...]:
 def _call_words(crumb: c.Crumb) -> tuple[str, ...]:
     match crumb:
         case c.ToolInputStart():
-            return (tool_name(crumb.tool_name),)
+            return (_tool(crumb.tool_name),)
         case c.ToolInputDelta() | c.ToolInputEnd():
             return ()
         case c.ToolCalled():
-            return (tool_name(crumb.tool_name), preview(crumb.args))
+            return (_tool(crumb.tool_name), preview(crumb.args))
         case c.ToolReturned():
-            return (tool_name(crumb.tool_name), f"done {seconds(crumb.duration_ms)}")
+            return (_tool(crumb.tool_name), f"done {seconds(crumb.duration_ms)}")
         case c.ToolPartial():
-            return (tool_name(crumb.tool_name), one_line(crumb.result))
+            return (_tool(crumb.tool_name), one_line(crumb.result))
         case c.ToolFailed():
             failed = f"failed {seconds(crumb.duration_ms)}"
-            return (tool_name(crumb.tool_name), failed, crumb.error.message)
+            return (_tool(crumb.tool_name), failed, crumb.error.message)
         case c.HumanRequired():
             handle = crumb.handle or crumb.checkpoint_id
-            return (tool_name(crumb.tool_name), crumb.kind, handle)
+            return (_tool(crumb.tool_name), crumb.kind, handle)
         case c.HumanResumed():
             return (crumb.kind, one_line(crumb.response))
         case _:
             return _other_words(crumb)
+
+
+def _tool(leaf: str) -> str:
+    return named(tool_name(leaf))
 
 
 def _other_words(crumb: c.Crumb) -> tuple[str, ...]:

@@ -27,7 +27,11 @@ __all__ = ["CrumbStream", "Tap"]
 
 _WINDOW_CHARACTERS = 4096
 _WINDOW_MS = 1000
-_SHOWN = frozenset({"input", "output", "args", "result", "response", "error", "prompt"})
+_SHOWN = frozenset(
+    {"input", "output", "args", "result", "response", "error", "prompt", "effect"}
+    | {"reason", "note", "name", "mime_type"}
+    | {"task", "verdict", "blocker", "critique", "summary"}
+)
 
 
 class Tap(Protocol):

@@ -167,10 +167,11 @@ class _Draft:
             self._end_prose()
             if self.taken is None:
                 self.taken = _call_ids(self.request)
-            own = _unique(delta.id, self.taken)
-            self.calls[delta.index] = _Call(own, delta.name, self._new_mask())
+            given, name = self._masked(delta)
+            own = _unique(given, self.taken)
+            self.calls[delta.index] = _Call(own, name, self._new_mask())
             self.parts.append(delta.index)
-            self.emit(ToolInputStart, tool_call_id=own, tool_name=delta.name)
+            self.emit(ToolInputStart, tool_call_id=own, tool_name=name)
             return
         call = self.calls[delta.index]
         if isinstance(delta, CallFragment):
@@ -180,6 +181,15 @@ class _Draft:
             return
         call.native = delta.native
         self._close_call(call)
+
+    def _masked(self, call: CallStart) -> tuple[str, str]:
+        """A call's id and name, without a secret that the model may have put there.
+
+        The name of a tool on offer is the host's own.
+        """
+        safe = self.scope.kit.redactor.text
+        offered = any(tool.name == call.name for tool in self.request.tools)
+        return safe(call.id), call.name if offered else safe(call.name)
 
     def _show(self, call: _Call, text: str) -> None:
         """Tell of a piece of arguments, without the secrets in it."""
