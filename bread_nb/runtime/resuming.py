@@ -99,7 +99,8 @@ async def reply_to(reply: Reply, kit: Kit, live: Live) -> Outcome:
         try:
             if cancelled:
                 raise asyncio.CancelledError
-            await conclude(reply.checkpoint, settlement.decision, given, scope)
+            with kit.owner.at_work(kit.store):
+                await conclude(reply.checkpoint, settlement.decision, given, scope)
             drive = await _driver(reply, kit, live, scope)
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             return await _end_with(error, reply, kit, live)
