@@ -6,7 +6,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import ClassVar, Literal, TypeAlias, cast
 
 from pydantic import JsonValue
 
@@ -32,7 +32,8 @@ class Case:
         input: What the agent's input schema takes.
         expected: The right answer, for scorers that are given none of their own.
         skill: A skill to begin with.
-        scorers: What its answer is held against; the suite's own come after them.
+        scorers: What its answer is held against; the suite's own come after them. It
+            needs one, of its own or of the suite.
         repeat: How often it is run.
         tags: Words to select it by.
         decisions: Answers to calls that wait for a person, by the tool's name: True
@@ -52,8 +53,7 @@ class Case:
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise _unusable("a case has no name", 'Case(name="rye", input="…")')
-        if self.repeat < 1:
-            raise _unusable(f"{self.name} has repeat={self.repeat}", "repeat=1")
+        _check_repeat(self.repeat, self.name)
         for scorer in self.scorers:
             _check_scorer(scorer, self.name)
 
@@ -78,9 +78,10 @@ class Suite:
     cases were selected is not `whole`.
 
     Raises:
-        BreadError: `INVALID_SUITE`.
+        BreadError: `INVALID_SUITE`, for a case that is held against nothing too.
     """
 
+    scored: ClassVar[bool] = True
     recording: Path | None = None
     whole: bool = True
 
@@ -110,6 +111,7 @@ class Suite:
             _check_scorer(scorer, self.name)
         self.scorers = tuple(scorers)
         self.model = model
+        _check_repeat(repeat, self.name)
         self.repeat = repeat
         self.ctx = ctx
         self.cases = tuple(self._distinct(_read(cases, columns)))
@@ -124,6 +126,11 @@ class Suite:
                     f"two cases of {self.name} are called {case.name!r}", "rename one"
                 )
             seen.add(case.name)
+            if self.scored and not self.scorers_of(case):
+                raise _unusable(
+                    f"{case.name} of {self.name} is held against nothing",
+                    "give the case or the suite scorers, such as exact or contains",
+                )
             if case.repeat == 1 and self.repeat > 1:
                 case = replace(case, repeat=self.repeat)  # noqa: PLW2901
             yield case
@@ -183,6 +190,11 @@ def _read(cases: object, columns: Columns | None) -> Iterator[Case]:
             skill=row.skill,
             tags=row.tags,
         )
+
+
+def _check_repeat(repeat: int, where: str) -> None:
+    if type(repeat) is not int or repeat < 1:
+        raise _unusable(f"{where} has repeat={repeat}", "repeat=1")
 
 
 def _check_scorer(scorer: object, where: str) -> None:

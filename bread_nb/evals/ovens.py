@@ -21,6 +21,12 @@ from bread_nb.runtime.outcome import Outcome
 __all__ = ["Options", "bake", "spread"]
 
 
+class _Inputs(Suite):
+    """Inputs that are run, and held against nothing."""
+
+    scored = False
+
+
 async def bake(
     bread: Bread,
     targets: Sequence[Target],
@@ -85,7 +91,7 @@ async def spread(
     ]
     if not cases:
         return []
-    suite = Suite(agent, cases, kind="functional", name="map")
+    suite = _Inputs(agent, cases, name="map")
     report = await evaluate(bread, [suite], replace(options, keep_waiting=True))
     return [await _ended(bread, row) for row in report.rows]
 

@@ -19,7 +19,7 @@ from bread_nb.compose.judge import Critic, Judgement, Predicate, Rubric
 from bread_nb.compose.judge import judge as judge_work
 from bread_nb.errors import BreadError, ValidationError
 from bread_nb.evals.extras import needed
-from bread_nb.evals.scoring import MISSING, Attempt, Scorer, as_text
+from bread_nb.evals.scoring import MISSING, Attempt, Scorer, as_text, check_least
 from bread_nb.evals.sources import source_of
 from bread_nb.runtime.agent import ModelSource, ToolSource
 
@@ -92,6 +92,8 @@ def regex(pattern: str, *, flags: int = 0) -> Scorer:
         BreadError: `INVALID_SUITE` for a pattern that is none.
     """
     try:
+        if not pattern:
+            raise re.error("an empty one is in every answer")
         compiled = re.compile(pattern, flags)
     except re.error as error:
         raise BreadError(
@@ -179,6 +181,7 @@ def judge(
         least: The score from which on an answer passes when only that is given.
         name: What the report calls it.
     """
+    check_least(least, name)
     if not isinstance(criteria, str):
         return Scorer(
             name=name,
@@ -219,6 +222,7 @@ def similar(expected: object = MISSING, *, least: float = 0.7) -> Scorer:
 
     Needs the extra `embed`.
     """
+    check_least(least, "similar")
 
     def check(attempt: Attempt) -> Judgement:
         right = as_text(_wanted(expected, attempt))

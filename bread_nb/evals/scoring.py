@@ -13,12 +13,22 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
+from bread_nb.base.bounds import fits
 from bread_nb.base.wire import dumps, json_safe
 from bread_nb.compose.judge import Ask, Judgement, Predicate, judge
 from bread_nb.crumbs import Crumb
+from bread_nb.errors import BreadError
 from bread_nb.messages import Usage
 
-__all__ = ["MISSING", "Attempt", "Missing", "Scorer", "Verdict", "as_text"]
+__all__ = [
+    "MISSING",
+    "Attempt",
+    "Missing",
+    "Scorer",
+    "Verdict",
+    "as_text",
+    "check_least",
+]
 
 
 class Missing:
@@ -107,12 +117,18 @@ class Scorer:
             from 0 to 1 or a `Judgement`.
         least: The score from which on an attempt passes.
         key: What tells two scorers of one name apart, for resuming and comparing.
+
+    Raises:
+        BreadError: `INVALID_SUITE` for a `least` that is not from 0 to 1.
     """
 
     name: str
     check: Callable[[Attempt], object]
     least: float = 1.0
     key: JsonValue = None
+
+    def __post_init__(self) -> None:
+        check_least(self.least, self.name)
 
     async def score(self, attempt: Attempt) -> Verdict:
         """The verdict on an attempt; a scorer that fails is told as broken."""
@@ -125,6 +141,21 @@ class Scorer:
             score=None if said.broken else _worth(said),
             why=said.critique,
             broken=said.broken,
+        )
+
+
+def check_least(least: float, scorer: str) -> None:
+    """Refuse a score to be reached that is not from 0 to 1.
+
+    Raises:
+        BreadError: `INVALID_SUITE`.
+    """
+    if not fits(least, 0, 1):
+        raise BreadError(
+            "This suite cannot be used.",
+            code="INVALID_SUITE",
+            why=f"{scorer} has least={least}, and scores are from 0 to 1.",
+            do="least=0.5",
         )
 
 

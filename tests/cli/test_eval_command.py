@@ -140,6 +140,13 @@ def test_a_number_that_bounds_nothing_is_refused(
         assert f"'{option}'" in said.err
 
 
+def test_a_case_without_scorers_is_refused_and_named(bakery: NearProject):
+    bakery.write({"agents/baker/evals/words.yaml": SUITE.replace("[exact]", "[]")})
+    said = bakery.bread("eval", "baker")
+    assert (said.code, said.out) == (1, "")
+    assert "what of baker/words is held against nothing" in said.err
+
+
 def test_a_broken_agent_fails_it(bakery: NearProject):
     (bakery.root / "agents/baker/agent.py").write_text("agent = (")
     said = bakery.bread("eval", "baker")

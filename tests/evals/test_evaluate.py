@@ -9,7 +9,7 @@ from evals.conftest import Evaluate, answering
 from bread_nb import Agent, Bread, BreadConfig, BreadError, Permissions, Scripted, tool
 from bread_nb.crumbs import EvalVerdict
 from bread_nb.errors import ProviderError
-from bread_nb.evals import Case, Suite, contains, custom, exact, judge
+from bread_nb.evals import Case, Suite, contains, crumbs, custom, exact, judge
 from bread_nb.evals.evaluate import Options, Progress, evaluate
 from bread_nb.providers.rates import Rates
 
@@ -136,7 +136,7 @@ async def test_a_cost_that_nobody_knows_stops_a_budget_at_once():
     agent = Agent(
         name="baker", model=Paid(["fine"], name="mine:baker", repeat_last=True)
     )
-    suite = Suite(agent, numbered(5))
+    suite = Suite(agent, numbered(5), scorers=[contains("fine")])
     options = Options(budget=1.0, concurrency=1)
     async with paid_bread() as bread:
         report = await evaluate(bread, [suite], options)
@@ -198,7 +198,9 @@ async def test_only_so_many_cases_run_at_once(evaluated: Evaluate):
 
     model = Scripted([turn], repeat_last=True)
     agent = Agent(name="baker", model=model, tools=[knead])
-    report = await evaluated(Suite(agent, numbered(9)), concurrency=3)
+    report = await evaluated(
+        Suite(agent, numbered(9), scorers=[contains("done")]), concurrency=3
+    )
     assert (report.passed, most) == (9, 3)
 
 
@@ -300,12 +302,39 @@ async def test_a_call_that_waits_is_answered_as_the_case_says(evaluated: Evaluat
             decisions={"publish": False},
             scorers=[exact("It is not.")],
         ),
-        Case(name="nobody", input="Spelt"),
+        Case(name="nobody", input="Spelt", scorers=[crumbs(turns=9)]),
     ]
     report = await evaluated(Suite(agent, cases), concurrency=1)
     assert published == ["Rye"]
     assert [row.status for row in report.rows] == ["passed", "passed", "failed"]
     assert "it waits for a person" in report.rows[2].why
+
+
+@pytest.mark.parametrize(
+    "cases",
+    [
+        [Case("rye", "?", scorers=[exact("Rye")]), Case("oats", "?", expected="Oats")],
+        [{"id": "oats", "question": "?", "answer": "Oats"}],
+    ],
+)
+def test_a_case_that_is_held_against_nothing_is_refused_by_name(cases: object):
+    with pytest.raises(BreadError, match="oats of baker is held against nothing") as no:
+        Suite("baker", cases)
+    assert no.value.code == "INVALID_SUITE"
+    assert Suite("baker", cases, scorers=[contains()])
+
+
+@pytest.mark.parametrize("times", [0, -1, 2.5, float("nan"), True, "3"])
+def test_a_case_is_run_a_whole_number_of_times(times: int):
+    suite = Suite("baker", [Case("rye", "?")], scorers=[exact("Rye")])
+    for make in (
+        lambda: Case("rye", "?", repeat=times),
+        lambda: Suite("baker", [Case("rye", "?")], scorers=[exact("")], repeat=times),
+        lambda: suite.repeated(times),
+    ):
+        with pytest.raises(BreadError) as caught:
+            make()
+        assert caught.value.code == "INVALID_SUITE"
 
 
 async def test_a_judge_grades_in_the_same_evaluation(evaluated: Evaluate):

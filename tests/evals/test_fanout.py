@@ -117,7 +117,7 @@ async def test_many_inputs_are_mapped_to_their_outcomes_in_order(
 
 
 async def test_a_store_in_memory_cannot_be_shared(client: Client):
-    suite = Suite(paid(Path("nowhere")), numbered(1))
+    suite = Suite(paid(Path("nowhere")), numbered(1), scorers=[exact()])
     async with Bread(store="memory:") as bread:
         with pytest.raises(BreadError) as caught:
             await bread.eval(suite, on=client)
@@ -128,7 +128,7 @@ async def test_a_cluster_that_is_not_there_is_one_error(
     bread: Bread, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.delenv("DASK_SCHEDULER_ADDRESS", raising=False)
-    suite = Suite(paid(Path("nowhere")), numbered(1))
+    suite = Suite(paid(Path("nowhere")), numbered(1), scorers=[exact()])
     for named in ("dask", "spark"):
         with pytest.raises(BreadError) as caught:
             await bread.eval(suite, on=named)
@@ -141,6 +141,8 @@ async def test_a_cluster_without_dask_names_the_extra(
     monkeypatch.delitem(sys.modules, "bread_nb.evals.fanout", raising=False)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(BreadError) as caught:
-        await bread.eval(Suite(paid(Path("nowhere")), numbered(1)), on="dask")
+        await bread.eval(
+            Suite(paid(Path("nowhere")), numbered(1), scorers=[exact()]), on="dask"
+        )
     assert caught.value.code == "MISSING_EXTRA"
     assert caught.value.do == 'pip install "bread-nb[fanout]"'

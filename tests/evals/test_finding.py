@@ -19,7 +19,8 @@ PYTHON = """
     from ..tools.words import WORD
 
     suite = Suite("baker", [Case(name="word", input="?", scorers=[contains(WORD)])])
-    more = [Suite("baker", [Case(name="two", input="?")], name="second")]
+    two = Case(name="two", input="?", scorers=[contains(WORD)])
+    more = [Suite("baker", [two], name="second")]
 """
 WORDS = """
     kind: functional
@@ -164,6 +165,12 @@ def test_a_table_beside_it_may_hold_the_cases(project: Path):
             "cases: [{input: x, scorers: [{contain: x}]}]",
             "agents/baker/evals/a.yaml cannot be used.",
             "no scorer 'contain'",
+        ),
+        (
+            "a.yaml",
+            "cases: [{name: rye, input: x, expected: Rye}]",
+            "agents/baker/evals/a.yaml cannot be used.",
+            "rye of baker/a is held against nothing",
         ),
     ],
 )

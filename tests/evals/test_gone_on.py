@@ -11,7 +11,7 @@ import pytest
 from evals.conftest import Evaluate
 
 from bread_nb import Agent, Bread, Permissions, Scripted, human_tool, tool
-from bread_nb.evals import Case, Suite, exact, judge
+from bread_nb.evals import Case, Suite, contains, exact, judge
 from bread_nb.evals.evaluate import Options, evaluate
 
 PROGRAM = '''
@@ -168,7 +168,7 @@ async def test_a_decision_answers_every_call_of_its_tool(
 async def test_a_decision_that_does_not_fit_is_an_error_and_leaves_nothing_waiting(
     bread: Bread, evaluated: Evaluate
 ):
-    case = Case("both", "?", decisions={"ask": True})
+    case = Case("both", "?", decisions={"ask": True}, scorers=[contains("it")])
     report = await evaluated(Suite(asking("it"), [case]))
     assert report.rows[0].status == "error"
     assert "INVALID_ANSWER" in report.rows[0].why
@@ -177,7 +177,8 @@ async def test_a_decision_that_does_not_fit_is_an_error_and_leaves_nothing_waiti
 
 
 async def test_agents_of_one_name_go_on_each_as_itself(evaluated: Evaluate):
-    case = Case("both", "?", decisions={"bake": True, "ask": "salt"})
+    decisions = {"bake": True, "ask": "salt"}
+    case = Case("both", "?", decisions=decisions, scorers=[contains("salt")])
     suites = [Suite(asking(word), [case], name=word) for word in ("one", "two")]
     report = await evaluated(*suites)
     assert [row.answer.split(",")[0] for row in report.rows] == ["one", "two"]

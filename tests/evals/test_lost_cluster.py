@@ -8,6 +8,7 @@ from distributed import Client, LocalCluster
 from evals.test_fanout import numbered, paid
 
 from bread_nb import Bread, BreadError, Suite
+from bread_nb.evals import exact
 from bread_nb.evals.evaluate import Options, Progress, evaluate
 
 pytestmark = pytest.mark.kernel
@@ -17,7 +18,7 @@ async def test_a_cluster_that_is_lost_is_one_error_and_the_rows_are_kept(
     tmp_path: Path,
 ):
     baker = paid(tmp_path / "ledger")
-    suite = Suite(baker, numbered(8))
+    suite = Suite(baker, numbered(8), scorers=[exact()])
     store = f"sqlite:///{tmp_path / 'bread.db'}"
     async with (
         LocalCluster(

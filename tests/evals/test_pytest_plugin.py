@@ -86,6 +86,14 @@ def test_one_case_is_chosen_as_any_test_is(project: pytest.Pytester):
     assert project.runpytest("--bread", "-k", "what").ret == 0
 
 
+def test_a_case_without_scorers_is_no_green_test(project: pytest.Pytester):
+    text = "cases: [{name: what, input: 'What?', expected: Wrong}]"
+    write(project.path, "agents/baker/evals/words.yaml", text)
+    result = project.runpytest("--bread")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*what of baker/words is held against nothing*"])
+
+
 def test_a_broken_file_is_told_in_its_three_lines(project: pytest.Pytester):
     write(project.path, "agents/baker/evals/words.yaml", "cases: []")
     result = project.runpytest("--bread")

@@ -1,5 +1,7 @@
 """Scorers: what passes, what fails, and what is broken rather than either."""
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -19,6 +21,7 @@ from bread_nb.evals import (
     judge,
     regex,
     schema,
+    similar,
 )
 
 WHERE = {"agent_id": "baker", "run_id": "r", "timestamp": 0}
@@ -183,4 +186,28 @@ async def test_a_denied_call_is_seen():
     way = replace(WAY, crumbs=(*WAY.crumbs, denied))
     assert await said(crumbs(denied=False), WAY) == "pass"
     assert await said(crumbs(denied=False), way) == "fail: delete was denied"
-    assert await said(crumbs(), way) == "pass"
+    assert await said(crumbs(denied=True, turns=3), way) == "pass"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        crumbs,
+        lambda: crumbs(denied=True),
+        lambda: crumbs(cost=math.nan),
+        lambda: crumbs(seconds=math.nan),
+        lambda: crumbs(turns=-1),
+        lambda: regex(""),
+        lambda: custom(len, least=math.nan),
+        lambda: custom(len, least=-1),
+        lambda: judge("Good?", least=2),
+        lambda: judge("Good?", model="a:b", least=math.nan),
+        lambda: similar("Rye", least=-1),
+    ],
+)
+def test_a_scorer_that_could_hold_nothing_is_refused_where_it_is_made(
+    make: Callable[[], Scorer],
+):
+    with pytest.raises(BreadError) as caught:
+        make()
+    assert caught.value.code == "INVALID_SUITE"
