@@ -344,10 +344,14 @@ class Model:
 
     name: str
     base_url: str | None = None
-    api_key: str | None = field(default=None, repr=False)
+    api_key: str | None = None
     settings: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    client: object = field(default=None, repr=False)
+    client: object = None
     rates: Rates | None = None
+
+    def __repr__(self) -> str:
+        """The name alone: address, headers and settings may hold secrets."""
+        return f"Model({self.name!r})"
 
     def __post_init__(self) -> None:
         split_name(self.name)

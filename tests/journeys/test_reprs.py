@@ -122,3 +122,13 @@ async def test_bread_shows_its_agents_and_its_store(make_bread: MakeBread):
     assert repr(make_bread({"baker": agent})).startswith("Bread(1 agent: baker; store ")
     many = make_bread({f"a_{n}": agent for n in range(10)})
     assert "10 agents: a_0, a_1, a_2, a_3, a_4, a_5, a_6, a_7, …;" in repr(many)
+
+
+def test_a_model_shows_its_name_and_nothing_that_may_be_secret():
+    model = Model(
+        "openai:gpt-5",
+        base_url="http://baker:CANARY@ovens.example/v1",
+        api_key="CANARY",
+        settings={"extra_headers": {"X-Oven": "CANARY"}},
+    )
+    assert repr(model) == "Model('openai:gpt-5')"
