@@ -47,6 +47,7 @@ __all__ = [
 
 _GOES_ON = re.compile(r"%%bread \S+ --session \S+(?=\s*$)")
 _LOADED = re.compile(r"%load_ext bread_nb, then %bread ")
+_IN_CELLS = re.compile(r"%bread (?!(?:mode|reload|help)\b)")  # these have no command
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
@@ -236,7 +237,7 @@ def as_command(text: str, command: str = "run") -> str:
     if command == "run":
         text = _GOES_ON.sub(r'\g<0> "…"', text)
     text = _LOADED.sub("%bread ", text)
-    return text.replace("%%bread ", f"bread {command} ").replace("%bread ", "bread ")
+    return _IN_CELLS.sub("bread ", text.replace("%%bread ", f"bread {command} "))
 
 
 def note(text: str) -> None:

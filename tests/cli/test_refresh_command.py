@@ -90,3 +90,13 @@ def test_a_cell_that_may_show_anything_keeps_what_it_shows(project: NearProject)
     project.bread("refresh", "--yes", "story.ipynb")
     assert outputs(path) == ["anything\n"]
     assert project.bread("refresh", "story.ipynb").out.endswith("nothing changed\n")
+
+
+def test_what_is_typed_in_cells_alone_stays_as_it_is_typed_there(project: NearProject):
+    mend = "%bread mode record tale, run all cells; or %bread pending"
+    raises = f"raise BreadError('No.', code='X', do={mend!r})"
+    cell = f"%load_ext bread_nb\nfrom bread_nb import BreadError\n{raises}"
+    notebook(project.root, (cell, []))
+    failed = project.bread("refresh", "--yes", "story.ipynb")
+    assert failed.code == 1
+    assert "%bread mode record tale, run all cells; or bread pending" in failed.err
