@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import re
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast
@@ -21,8 +22,8 @@ from bread_nb.base.wire import dumps, json_safe
 from bread_nb.errors import BreadError, Halt, words_of
 from bread_nb.providers.model import Model
 from bread_nb.runtime.agent import Agent, ModelSource, ToolSource
-from bread_nb.runtime.invoke import cancelled_from_outside
 from bread_nb.runtime.outcome import Finished, Outcome, Stopped, Suspended
+from bread_nb.runtime.outside import cancelled_from_outside, closed_from_outside
 from bread_nb.runtime.results import fenced
 
 __all__ = [
@@ -184,13 +185,22 @@ def broken(why: str) -> Judgement:
 
 async def _checked(work: object, criteria: Predicate) -> Judgement:
     """What a check says; whatever it raises or gives, it breaks only this judgement."""
+    task = asyncio.current_task()
     try:
         said = criteria.check(work)
         if inspect.isawaitable(said):
             said = await said
         return _weighed(said, criteria.least)
-    except (Halt, GeneratorExit, KeyboardInterrupt):
+    except Halt:
         raise
+    except KeyboardInterrupt as error:
+        if threading.current_thread() is threading.main_thread():
+            raise
+        return _raised(error)
+    except GeneratorExit as error:
+        if closed_from_outside(task):
+            raise
+        return _raised(error)
     except asyncio.CancelledError as error:
         if cancelled_from_outside():
             raise

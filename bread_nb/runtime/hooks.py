@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import threading
 from collections.abc import Awaitable, Callable
@@ -12,6 +13,7 @@ from bread_nb.base.redact import Redactor
 from bread_nb.base.retry import RetryPolicy, retrying
 from bread_nb.crumbs import ErrorInfo
 from bread_nb.errors import BreadError, Halt, ProviderError, TimeoutError, words_of
+from bread_nb.runtime.outside import closed_from_outside
 from bread_nb.runtime.scope import Scope
 from bread_nb.stores.records import Call
 from bread_nb.tools.credentials import Credentials
@@ -140,12 +142,17 @@ def told_of_call(
 
 
 async def _call(hook: Hook, context: HookContext) -> HookResult:
+    task = asyncio.current_task()
     try:
         answer = hook(context)
         return await answer if inspect.isawaitable(answer) else answer
-    except (SystemExit, KeyboardInterrupt) as error:
+    except (Exception, asyncio.CancelledError):
+        raise
+    except BaseException as error:
         main = threading.current_thread() is threading.main_thread()
         if main and isinstance(error, KeyboardInterrupt):
+            raise
+        if isinstance(error, GeneratorExit) and closed_from_outside(task):
             raise
         raise _exited(type(error).__name__) from error
 

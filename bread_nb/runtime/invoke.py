@@ -10,12 +10,13 @@ from typing import Any, cast
 
 from bread_nb.base.wire import dumps
 from bread_nb.errors import BreadError, ToolError, words_of
+from bread_nb.runtime.outside import cancelled_from_outside, closed_from_outside
 from bread_nb.runtime.results import plain_result
 from bread_nb.runtime.scope import Scope
 from bread_nb.tools.credentials import Credentials
 from bread_nb.tools.tool import Tool, ToolContext
 
-__all__ = ["cancelled_from_outside", "invoke", "progress_value", "tool_context"]
+__all__ = ["invoke", "progress_value", "tool_context"]
 
 _OVER = object()
 _LONGEST_MESSAGE = 4_000
@@ -37,13 +38,19 @@ async def invoke(
         Halt: When the tool halts the run.
         BreadError: Its own, or a `ToolError` naming the exception's type.
     """
-    keywords = dict(args)
+    task, keywords = asyncio.current_task(), dict(args)
     if tool.context_parameter:
         keywords[tool.context_parameter] = context
     try:
         return await _by_manner(tool, keywords, context, partial)
-    except (BreadError, GeneratorExit):
+    except BreadError:
         raise
+    except _RaisedError as raised:
+        raise _tool_error(tool, raised.error) from raised.error
+    except GeneratorExit as error:
+        if closed_from_outside(task):
+            raise
+        raise _tool_error(tool, error) from error
     except KeyboardInterrupt as error:
         if _may_be_a_signal(tool):
             raise
@@ -60,12 +67,6 @@ def _may_be_a_signal(tool: Tool) -> bool:
     """Whether the tool ran on the main thread, the only one that signals reach."""
     main = threading.current_thread() is threading.main_thread()
     return main and tool.manner in ("async", "async_steps")
-
-
-def cancelled_from_outside() -> bool:
-    """Whether somebody cancelled this call; else the tool raised the error itself."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 async def _by_manner(
@@ -92,12 +93,20 @@ async def _by_manner(
         raise
 
 
+class _RaisedError(Exception):
+    """What a tool raised on its thread, where it would close whoever waits for it."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(type(error).__name__)
+        self.error = error
+
+
 def _called(fn: Callable[..., Any], keywords: Mapping[str, Any]) -> object:
-    """Call a sync function; a `StopIteration` cannot leave a thread as it is."""
+    """Call a sync function; what ends coroutines cannot leave a thread as it is."""
     try:
         return fn(**keywords)
-    except StopIteration as error:
-        raise RuntimeError("StopIteration") from error
+    except (StopIteration, GeneratorExit) as error:
+        raise _RaisedError(error) from error
 
 
 async def _async_steps(
@@ -130,6 +139,8 @@ def _next(steps: Generator[object, None, object]) -> tuple[object, object]:
         return next(steps), None
     except StopIteration as stop:
         return _OVER, stop.value
+    except GeneratorExit as error:
+        raise _RaisedError(error) from error
 
 
 def _tool_error(tool: Tool, error: BaseException) -> ToolError:

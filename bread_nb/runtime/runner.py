@@ -36,6 +36,7 @@ from bread_nb.runtime.execute import Go, carry_out
 from bread_nb.runtime.hooks import Recovered, as_bread_error
 from bread_nb.runtime.keeping import Results
 from bread_nb.runtime.outcome import Outcome
+from bread_nb.runtime.outside import closed_from_outside
 from bread_nb.runtime.pending import notify, stage_question
 from bread_nb.runtime.scope import Scope
 from bread_nb.runtime.toolbox import assemble
@@ -79,6 +80,7 @@ async def drive_on(drive: Drive, short: ShortCircuit | Halt | None = None) -> Ou
 
 
 async def _to_an_end(drive: Drive, short: ShortCircuit | Halt | None) -> Outcome:
+    task = asyncio.current_task()
     try:
         if isinstance(short, Halt):
             raise short
@@ -94,7 +96,11 @@ async def _to_an_end(drive: Drive, short: ShortCircuit | Halt | None) -> Outcome
         if error.code != "RUN_LOST":
             await end_failed(drive, error)
         raise
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if isinstance(error, GeneratorExit) and closed_from_outside(task):
+            raise
         fault = as_bread_error(error, "AGENT_ERROR", drive.scope.kit.redactor)
         await end_failed(drive, fault)
         raise fault from error

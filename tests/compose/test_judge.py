@@ -231,6 +231,7 @@ async def test_a_check_may_give_anything_and_breaks_its_own_judgement_alone(
         SystemExit(2),
         asyncio.CancelledError(),
         pytest.fail.Exception("no"),
+        GeneratorExit(),
         MemoryError(),
     ],
 )
@@ -243,6 +244,17 @@ async def test_a_check_may_raise_anything_and_breaks_its_own_judgement_alone(
     said = await judge("g", "w", Predicate(check))
     assert said.broken
     assert f"the check raised {type(error).__name__}" in said.critique
+
+
+async def test_a_check_that_is_closed_from_outside_judges_nothing():
+    async def check(_: object) -> bool:
+        await asyncio.sleep(0)
+        return True
+
+    judging = judge("g", "w", Predicate(check))
+    judging.send(None)
+    said = asyncio.get_running_loop().run_in_executor(None, judging.close)
+    assert await said is None
 
 
 async def test_a_judge_that_is_cancelled_is_cancelled():

@@ -310,31 +310,19 @@ async def test_a_call_that_waits_is_answered_as_the_case_says(evaluated: Evaluat
     assert "it waits for a person" in report.rows[2].why
 
 
-@pytest.mark.parametrize(
-    "cases",
-    [
-        [Case("rye", "?", scorers=[exact("Rye")]), Case("oats", "?", expected="Oats")],
-        [{"id": "oats", "question": "?", "answer": "Oats"}],
-    ],
-)
-def test_a_case_that_is_held_against_nothing_is_refused_by_name(cases: object):
-    with pytest.raises(BreadError, match="oats of baker is held against nothing") as no:
-        Suite("baker", cases)
-    assert no.value.code == "INVALID_SUITE"
-    assert Suite("baker", cases, scorers=[contains()])
+@pytest.mark.parametrize("error", [GeneratorExit(), BaseException("odd")])
+async def test_a_scorer_that_raises_anything_is_no_end_of_the_other_rows(
+    evaluated: Evaluate, error: BaseException
+):
+    def raising(output: str) -> bool:
+        if output == "answer 2":
+            raise error
+        return True
 
-
-@pytest.mark.parametrize("times", [0, -1, 2.5, float("nan"), True, "3"])
-def test_a_case_is_run_a_whole_number_of_times(times: int):
-    suite = Suite("baker", [Case("rye", "?")], scorers=[exact("Rye")])
-    for make in (
-        lambda: Case("rye", "?", repeat=times),
-        lambda: Suite("baker", [Case("rye", "?")], scorers=[exact("")], repeat=times),
-        lambda: suite.repeated(times),
-    ):
-        with pytest.raises(BreadError) as caught:
-            make()
-        assert caught.value.code == "INVALID_SUITE"
+    suite = Suite(answering(right), numbered(3), scorers=[custom(raising)])
+    report = await evaluated(suite)
+    assert [row.status for row in report.rows] == ["passed", "broken", "passed"]
+    assert type(error).__name__ in report.rows[1].why
 
 
 async def test_a_judge_grades_in_the_same_evaluation(evaluated: Evaluate):

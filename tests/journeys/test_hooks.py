@@ -263,19 +263,21 @@ async def test_a_halt_of_a_hook_ends_the_run_as_a_value(
 
 @pytest.mark.parametrize("scope", ["agent", "tool"])
 @pytest.mark.parametrize("place", ["before", "after"])
+@pytest.mark.parametrize("ends", [SystemExit, GeneratorExit, BaseException])
 async def test_a_hook_that_exits_ends_its_run_alone(
-    make_bread: MakeBread, scope: str, place: str
+    make_bread: MakeBread, scope: str, place: str, ends: type[BaseException]
 ):
     def exiting(context: HookContext) -> None:
         if context.scope == scope:
-            raise SystemExit(3)
+            raise ends(3)
 
     project = Witness("project", [], **{place: exiting})
     script = [calls(call("tool_add", a=1, b=2), call("tool_add", a=3, b=4)), "done"]
     bread = make_bread({"baker": baker(*script)}, hooks=project.hooks())
     error = await fault(bread, bread.run("baker", "go"))
     assert error.code == "INVALID_HOOK_RESULT"
-    assert "SystemExit" in error.why
+    assert ends.__name__ in error.why
+    assert {row.status for row in await bread.runs()} <= {"failed"}
 
 
 @pytest.mark.parametrize("left", [{"a": object()}, {"a": float("nan")}, object()])

@@ -7,6 +7,7 @@ import pytest
 from fixtures.journey import (
     call,
     calls,
+    fault,
     finished,
     only,
     results,
@@ -14,7 +15,7 @@ from fixtures.journey import (
 from journeys.conftest import MakeBread
 from pydantic import BaseModel
 
-from bread_nb import Agent, Scripted, tool
+from bread_nb import Agent, Permissions, Scripted, tool
 from bread_nb.tools.tool import Tool
 
 ID = "call_1_1"
@@ -101,6 +102,7 @@ class Mute(Exception):
         StopIteration(),
         asyncio.CancelledError(),
         BaseException("odd"),
+        GeneratorExit(),
         Mute(),
     ],
 )
@@ -121,6 +123,51 @@ async def test_whatever_a_tool_raises_by_itself_is_a_failure_of_the_tool(
     outcome = await finished(bread, bread.run("baker", "go"))
     assert results(outcome)[ID].startswith("burn raised ")
     assert type(error).__name__ in results(outcome)[ID]
+
+
+async def steps_on_the_loop():
+    """Burn."""
+    yield 1
+    raise GeneratorExit
+
+
+def steps_on_a_thread():
+    """Burn."""
+    yield 1
+    raise GeneratorExit
+
+
+@pytest.mark.parametrize("burn", [steps_on_the_loop, steps_on_a_thread])
+async def test_a_tool_of_steps_that_closes_itself_fails_and_the_others_go_on(
+    make_bread: MakeBread, burn: object
+):
+    made = tool(burn, name="burn")
+    add = tool(lambda: "added", name="add", description="Add.")
+    script = Scripted([calls(call("tool_burn"), call("tool_add")), "done"])
+    bread = make_bread({"baker": Agent(model=script, tools=[made, add])})
+    outcome = await finished(bread, bread.run("baker", "go"))
+    assert results(outcome)[ID].startswith("burn raised GeneratorExit")
+    assert results(outcome)["call_1_2"] == "added"
+
+
+@pytest.mark.parametrize("error", [GeneratorExit(), BaseException("odd")])
+async def test_a_run_whose_rule_or_model_raises_anything_has_failed(
+    make_bread: MakeBread, error: BaseException
+):
+    def raising(*_: object) -> bool:
+        raise error
+
+    made = tool(lambda: "", name="burn", description="Burn.")
+    asks = Permissions(ask=[raising])
+    script = Scripted([calls(call("tool_burn")), "done"])
+    for baker in (
+        Agent(model=script, tools=[made], permissions=asks),
+        Agent(model=Scripted([raising])),
+    ):
+        bread = make_bread({"baker": baker})
+        said = await fault(bread, bread.run("baker", "go"))
+        assert said.code == "AGENT_ERROR"
+        assert [row.status for row in await bread.runs()] == ["failed"]
 
 
 @pytest.mark.parametrize(
