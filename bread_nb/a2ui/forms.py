@@ -26,6 +26,7 @@ _REFERENCES = 20
 _ABSENT = object()
 _SCALARS = frozenset({"text", "area", "number", "integer", "boolean", "enum", "secret"})
 _LONG = 200
+_SAFE = 2**53 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +142,30 @@ def _field(
     _compose(field, schema, spot, value)
     field["hint"] = shown_hint(field)
     if given is not _ABSENT and kind != "secret":
-        field["value"] = value
+        field |= _value(value)
     return field
+
+
+def _value(value: JsonValue) -> Json:
+    """A value for a page, as text too where the page's numbers would change it."""
+    return {"value": value, **({"exact": dumps(value)} if _changes(value) else {})}
+
+
+def _changes(value: JsonValue) -> bool:
+    """Whether a page, whose numbers are all of 64 bits and a point, changes it."""
+    match value:
+        case bool():
+            return False
+        case int():
+            return abs(value) > _SAFE
+        case float():
+            return value.is_integer()
+        case list():
+            return any(map(_changes, value))
+        case dict():
+            return any(map(_changes, value.values()))
+        case _:
+            return False
 
 
 def _compose(field: Json, schema: Json, spot: _Spot, value: JsonValue) -> None:
@@ -269,7 +292,7 @@ def _options(schema: Json, kind: str) -> list[JsonValue]:
         return []
     return [
         {
-            "value": value,
+            **_value(value),
             "label": visible(value)
             if isinstance(value, str)
             else dumps(value, ensure_ascii=False),

@@ -18,7 +18,7 @@ from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.crumbs import HumanResumed
 from bread_nb.errors import BreadError
 from bread_nb.notebook.bridge import Engine
-from bread_nb.notebook.filled import filled_in
+from bread_nb.notebook.filled import Filled, filled_in
 from bread_nb.notebook.handing import HAND_OUTS
 from bread_nb.notebook.letters import Action, Bye, Hello, Stay, read_letter
 from bread_nb.notebook.nonces import Armed
@@ -267,21 +267,21 @@ class Deeds:
                 code="FORM_CHANGED",
                 why="nothing was done.",
             )
+        answer, seen = action.answer(), form.crumb.args
         armed = self._shown.forms.take(
             checkpoint_id, action.text("nonce"), action.text("shown")
         )
-        answer = action.context.get("answer")
 
         async def carry_out() -> None:
-            await self._carry_out(screen, action, armed, answer)
+            await self._carry_out(screen, action, armed, filled_in(armed, answer, seen))
 
         self._engine.submit(carry_out, screen.cell.context)
 
     async def _carry_out(
-        self, screen: Screen, action: Action, armed: Armed, answer: JsonValue
+        self, screen: Screen, action: Action, armed: Armed, filled: Filled
     ) -> None:
         checkpoint = armed.checkpoint
-        given, problems = filled_in(armed, answer)
+        given, problems = filled
         if problems:
             what = BreadError("The answer does not fit yet.", code="INVALID_ANSWER")
             self._refuse(screen, action, what, problems)

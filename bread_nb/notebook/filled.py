@@ -5,16 +5,23 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from bread_nb.a2ui.replies import Problem, read_answer
-from bread_nb.base.redact import Redactor, environment_secrets
 from bread_nb.notebook.nonces import Armed
+from bread_nb.notebook.unmasking import unmasked
 
-__all__ = ["filled_in"]
+__all__ = ["Filled", "filled_in"]
 
 Json = dict[str, JsonValue]
+Filled = tuple[JsonValue, list[Problem]]
 
 
-def filled_in(armed: Armed, answer: JsonValue) -> tuple[JsonValue, list[Problem]]:
-    """An answer with its secrets put back, its numbers read, and what is wrong."""
+def filled_in(armed: Armed, answer: JsonValue, seen: JsonValue) -> Filled:
+    """An answer with its secrets put back, its numbers read, and what is wrong.
+
+    Args:
+        armed: The form it belongs to.
+        answer: What the page sent.
+        seen: The arguments as the form showed them.
+    """
     checkpoint = armed.checkpoint
     if not isinstance(answer, dict):
         return {"shown": armed.shown}, []
@@ -27,16 +34,7 @@ def filled_in(armed: Armed, answer: JsonValue) -> tuple[JsonValue, list[Problem]
         return given, []
     before = kept if field == "args" else None
     value, problems = read_answer(checkpoint.answer_schema, given[field], before)
-    return {**given, field: _unmasked(value, before)}, problems
-
-
-def _unmasked(value: JsonValue, kept: JsonValue) -> JsonValue:
-    """What the page only saw masked, and sent back so, as it was."""
-    if not isinstance(value, dict) or not isinstance(kept, dict):
-        return value
-    seen = Redactor(environment_secrets()).value(kept)
-    assert isinstance(seen, dict)
-    return {
-        key: kept[key] if key in kept and item == seen[key] else item
-        for key, item in value.items()
-    }
+    if before is not None:
+        value, unclear = unmasked(value, seen, before)
+        problems = [*unclear, *problems]
+    return {**given, field: value}, problems

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from bread_nb.base.wire import read_json
+from bread_nb.errors import BreadError
+
 __all__ = ["Action", "Bye", "Hello", "Letter", "Stay", "read_letter"]
 
 _LONGEST_NAME = 200
@@ -50,6 +53,22 @@ class Action:
         """A text in the context; empty when it is missing or something else."""
         value = self.context.get(key)
         return value if isinstance(value, str) else ""
+
+    def answer(self) -> JsonValue:
+        """The answer; one with numbers that a page would change comes as text.
+
+        Raises:
+            BreadError: `INVALID_ANSWER` for a text that is no JSON.
+        """
+        exact = self.context.get("exact")
+        if not isinstance(exact, str):
+            return self.context.get("answer")
+        try:
+            return read_json(exact, unique=True)
+        except ValueError as error:
+            raise BreadError(
+                "This answer cannot be read.", code="INVALID_ANSWER", why=f"{error}."
+            ) from None
 
 
 Letter = Hello | Bye | Stay | Action

@@ -13,7 +13,9 @@ from typing import cast
 from pydantic import JsonValue
 
 from bread_nb.base.consent import says_yes
+from bread_nb.base.redact import MASK, Redactor, environment_secrets
 from bread_nb.base.schema import Schema
+from bread_nb.base.wire import dumps
 from bread_nb.errors import BreadError, ValidationError
 from bread_nb.runtime.outcome import PendingCall
 from bread_nb.runtime.toolbox import Toolbox
@@ -142,9 +144,21 @@ def _approval(
     tool = toolbox.tools.get(checkpoint.tool_name)
     if not isinstance(args, dict):
         raise _invalid(checkpoint, ["args is not a mapping"])
+    if _masks(args) > _masks(checkpoint.args) and _hides(checkpoint.args):
+        problem = f"{MASK} stands for a secret that was not shown; write the secret"
+        raise _invalid(checkpoint, [problem])
     if tool is not None:
         _check(tool.arguments, args, checkpoint)
     return Approve(args, given.get("remember"))
+
+
+def _masks(args: dict[str, JsonValue]) -> int:
+    return dumps(args).count(MASK)
+
+
+def _hides(args: dict[str, JsonValue]) -> bool:
+    """Whether a person saw these arguments with something masked."""
+    return Redactor(environment_secrets()).value(args) != args
 
 
 def _input(

@@ -1,5 +1,7 @@
 """JSON Schema to fields, and answers back."""
 
+from json import loads
+
 import pytest
 from pydantic import BaseModel
 
@@ -221,3 +223,26 @@ def test_a_secret_nobody_typed_again_is_kept():
         SCHEMA, {**GOOD, "token": "new"}, {**GOOD, "token": "hunter2"}
     )
     assert replaced["token"] == "new"
+
+
+def test_numbers_that_a_page_would_change_come_as_text_too():
+    big = 2**53 + 1
+    schema = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "integer"},
+            "rate": {"type": "number"},
+            "ids": {"type": "array", "items": {"type": "integer"}},
+            "one": {"enum": [big, 1]},
+            "near": {"type": "integer"},
+            "half": {"type": "number"},
+            "on": {"type": "boolean"},
+        },
+    }
+    lossy = {"id": big, "rate": 1.0, "ids": [1, -big], "one": big}
+    plain = {"near": 2**53 - 1, "half": 0.5, "on": True}
+    fields = {f["key"]: f for f in fields_of(schema, {**lossy, **plain})}
+    told = {key: f["exact"] for key, f in fields.items() if "exact" in f}
+    assert {key: loads(text) for key, text in told.items()} == lossy
+    assert told["rate"] == "1.0"
+    assert [o.get("exact") for o in fields["one"]["options"]] == [str(big), None]

@@ -1,5 +1,6 @@
 /** What differs between two texts, line by line. */
 
+import { writeExact } from "./exact.ts";
 import { type Json, type JsonRecord, own, same } from "./json.ts";
 import type { DiffLine } from "./shapes.ts";
 
@@ -105,5 +106,5 @@ export function diffArguments(before: JsonRecord, after: JsonRecord): DiffLine[]
 
 function shown(value: Json | undefined): string | null {
   if (value === undefined) return null;
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+  return typeof value === "string" ? value : writeExact(value, 2);
 }

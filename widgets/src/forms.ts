@@ -1,5 +1,6 @@
 /** The forms of the data model: what is asked, and the fields that answer it. */
 
+import { readExact } from "./exact.ts";
 import { type Json, type JsonRecord, Reader, Unreadable, isRecord } from "./json.ts";
 import { type Arg, type DiffLine, readArg, readDiff } from "./shapes.ts";
 
@@ -127,7 +128,7 @@ export function readField(json: Json | undefined, depth = 0): Field {
     hint: read.text("hint", ""),
     kind: KINDS.find((known) => known === kind) ?? "json",
     required: read.flag("required"),
-    value: read.get("value"),
+    value: readValue(read),
     options: read.list("options").map(readOption),
     min: read.numberOrNull("min"),
     max: read.numberOrNull("max"),
@@ -144,9 +145,15 @@ export function readField(json: Json | undefined, depth = 0): Field {
   };
 }
 
+/** A value; one with numbers that the page would change comes as text. */
+function readValue(read: Reader): Json | undefined {
+  const exact = read.textOrNull("exact");
+  return exact === null ? read.get("value") : readExact(exact);
+}
+
 function readOption(json: Json): Option {
   const read = new Reader(json, "option");
-  const value = read.get("value") ?? null;
+  const value = readValue(read) ?? null;
   return { value, label: read.text("label", JSON.stringify(value)) };
 }
 

@@ -1,15 +1,25 @@
 /** JSON as it comes over the channel, and readers that take nothing for granted. */
 
-export type Json = null | boolean | number | string | Json[] | JsonRecord;
+export type Json = null | boolean | number | string | Exact | Json[] | JsonRecord;
 export interface JsonRecord {
   [key: string]: Json;
+}
+
+/** A number that the page has no number for, as it is written. */
+export class Exact {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
 }
 
 /** What a reader raises when an entry has another shape than the protocol says. */
 export class Unreadable extends Error {}
 
 export function isRecord(value: Json | undefined): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (typeof value !== "object" || value === null) return false;
+  return !Array.isArray(value) && !(value instanceof Exact);
 }
 
 /** The own property of that name; inherited ones do not exist for us. */
@@ -20,6 +30,7 @@ export function own(record: JsonRecord, key: string): Json | undefined {
 /** Whether two values are the same JSON, whatever the order of their keys. */
 export function same(one: Json | undefined, other: Json | undefined): boolean {
   if (one === other) return true;
+  if (one instanceof Exact) return other instanceof Exact && one.text === other.text;
   if (Array.isArray(one)) {
     return (
       Array.isArray(other) &&

@@ -3,6 +3,7 @@
 import type { Host, Problem } from "../block.ts";
 import { changedKeys, diffArguments } from "../diff.ts";
 import { el, setKids } from "../dom.ts";
+import { writeExact } from "../exact.ts";
 import { type Field, given, put } from "../forms.ts";
 import { type JsonRecord, isRecord, own } from "../json.ts";
 import { token } from "../model.ts";
@@ -124,7 +125,7 @@ export class EditPanel {
   }
 
   #toJson(): void {
-    const text = JSON.stringify(this.read().args, null, 2);
+    const text = writeExact(this.read().args, 2);
     const rows = Math.min(20, Math.max(6, text.split("\n").length + 1));
     const label = say("edit.json.label");
     const attributes = { class: "b-input b-json", dir: "ltr", spellcheck: "false" };

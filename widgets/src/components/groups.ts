@@ -3,7 +3,7 @@
 import type { Host } from "../block.ts";
 import { el, setKids } from "../dom.ts";
 import { type Field, givenIn } from "../forms.ts";
-import { type Json, isRecord } from "../json.ts";
+import { Exact, type Json, isRecord, same } from "../json.ts";
 import { PressButton } from "../press.ts";
 import { say } from "../words.ts";
 import { FieldView, type Parts } from "./field.ts";
@@ -210,9 +210,11 @@ function fits(field: Field, value: Json): boolean {
     case "null":
       return value === null;
     case "number":
-      return typeof value === "number";
+      return typeof value === "number" || value instanceof Exact;
     case "integer":
-      return typeof value === "number" && Number.isInteger(value);
+      return value instanceof Exact
+        ? /^-?\d+$/.test(value.text)
+        : Number.isInteger(value);
     case "boolean":
       return typeof value === "boolean";
     case "list":
@@ -220,7 +222,7 @@ function fits(field: Field, value: Json): boolean {
     case "object":
       return isRecord(value);
     case "enum":
-      return field.options.some((option) => option.value === value);
+      return field.options.some((option) => same(option.value, value));
     case "json":
       return true;
     default:

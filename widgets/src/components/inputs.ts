@@ -2,8 +2,9 @@
 
 import type { Host } from "../block.ts";
 import { el, set, setKids } from "../dom.ts";
+import { figure, readExact, writeExact } from "../exact.ts";
 import { type Field, givenIn } from "../forms.ts";
-import { type Json, same } from "../json.ts";
+import { Exact, type Json, same } from "../json.ts";
 import { drawn, hiddenIn, segmented } from "../segments.ts";
 import { say } from "../words.ts";
 
@@ -79,14 +80,13 @@ class TextInput implements Input {
   read(): Reading {
     const raw = this.main.value;
     const { kind, required } = this.#field;
-    const figure = kind === "number" || kind === "integer";
-    const typed = figure && typeof this.#given !== "number";
-    if (raw === this.#first && this.#given !== undefined && !typed) {
-      return { value: this.#given };
-    }
+    const given = this.#given;
+    const wanted = kind === "number" || kind === "integer";
+    const typed = wanted && typeof given !== "number" && !(given instanceof Exact);
+    if (raw === this.#first && given !== undefined && !typed) return { value: given };
     const blank = raw.trim() === "";
     if (kind === "text" || kind === "area")
-      return readText(raw, this.#field, this.#given);
+      return readText(raw, this.#field, given);
     if (blank)
       return required ? { problem: say("field.required") } : { value: undefined };
     return kind === "json" ? readJson(raw) : readNumber(raw, this.#field);
@@ -109,8 +109,8 @@ class TextInput implements Input {
 
 function typed(field: Field, value: Json | undefined): string {
   if (value === undefined) return "";
-  if (field.kind === "json") return JSON.stringify(value, null, 2);
-  return typeof value === "string" ? value : JSON.stringify(value);
+  if (field.kind === "json") return writeExact(value, 2);
+  return typeof value === "string" ? value : writeExact(value);
 }
 
 function control(field: Field, text: string): HTMLInputElement | HTMLTextAreaElement {
@@ -158,20 +158,23 @@ function readNumber(raw: string, field: Field): Reading {
   if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) || !Number.isFinite(n)) {
     return { problem: say(whole ? "field.integer" : "field.number") };
   }
-  if (whole && !Number.isSafeInteger(n)) return { problem: say("field.integer") };
+  const digits = /^[-+]?\d+$/.test(text);
+  if (whole && !digits && !Number.isSafeInteger(n)) {
+    return { problem: say("field.integer") };
+  }
   if (field.min !== null && n < field.min) {
     return { problem: say("field.min", { n: String(field.min) }) };
   }
   if (field.max !== null && n > field.max) {
     return { problem: say("field.max", { n: String(field.max) }) };
   }
-  return { value: n };
+  return { value: digits ? figure(BigInt(text.replace("+", "")).toString()) : n };
 }
 
 /** Read JSON that a person typed. */
 export function readJson(raw: string): Reading {
   try {
-    return { value: JSON.parse(raw) as Json };
+    return { value: readExact(raw) };
   } catch (error) {
     const why = error instanceof Error ? error.message : "";
     return { problem: say("field.json", { why }) };

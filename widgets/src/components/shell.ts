@@ -7,6 +7,7 @@
 
 import type { Host, Problem } from "../block.ts";
 import { el, setKids, setText } from "../dom.ts";
+import { needsExact, writeExact } from "../exact.ts";
 import type { Form } from "../forms.ts";
 import type { JsonRecord } from "../json.ts";
 import { type ButtonOptions, PressButton } from "../press.ts";
@@ -142,10 +143,11 @@ export class FormShell {
     this.say(null);
     this.#draw();
     const { checkpoint, nonce, shown } = this.form;
+    const told = needsExact(answer) ? { exact: writeExact(answer) } : { answer };
     this.#host.act(
       "answer",
       this.#id,
-      { checkpoint, nonce, shown, answer },
+      { checkpoint, nonce, shown, ...told },
       {
         slow: () => this.say(say("sent.wait")),
         lost: (heard) => this.#reopen(say(heard ? "busy.kernel" : "dead.form")),
