@@ -273,7 +273,8 @@ class Deeds:
         )
 
         async def carry_out() -> None:
-            await self._carry_out(screen, action, armed, filled_in(armed, answer, seen))
+            filled = filled_in(armed, answer, seen, exact=action.exact)
+            await self._carry_out(screen, action, armed, filled)
 
         self._engine.submit(carry_out, screen.cell.context)
 

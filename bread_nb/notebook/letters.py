@@ -54,6 +54,11 @@ class Action:
         value = self.context.get(key)
         return value if isinstance(value, str) else ""
 
+    @property
+    def exact(self) -> bool:
+        """Whether the answer came as text, its numbers as the person left them."""
+        return isinstance(self.context.get("exact"), str)
+
     def answer(self) -> JsonValue:
         """The answer; one with numbers that a page would change comes as text.
 

@@ -67,6 +67,16 @@ def test_long_numbers_and_masked_secrets_that_nobody_touched_stay(
     assert ran(page) == [repr((BIG, "EDITED", SENT["opts"]))]
 
 
+def test_a_page_that_rounds_numbers_changes_none_of_them(page: Kernel, asked: View):
+    form = asked.form()
+    values = {field["key"]: field["value"] for field in form["fields"]}
+    text = json.dumps({**values, "reason": "EDITED"})
+    rounded = json.loads(text.replace(str(BIG), str(BIG - 1)).replace("1.0", "1"))
+    asked.result(asked.answer(form, {"approved": True, "args": rounded}))
+    asked.state("finished")
+    assert ran(page) == [repr((BIG, "EDITED", SENT["opts"]))]
+
+
 def test_an_edit_beside_a_secret_leaves_the_secret_in_its_place(
     page: Kernel, asked: View
 ):
