@@ -32,6 +32,7 @@ __all__ = [
     "web_page",
 ]
 
+_ANY = ("0.0.0.0", "::")  # what a server is told to listen at, used as its address
 _LONGEST_MESSAGE = 200
 _LONGEST_READ = 10_000
 _REFUSED = (
@@ -317,7 +318,7 @@ def unreachable(service: str, host: str, why: str, *, url: str = "") -> Provider
         url: The address that was asked.
     """
     do = "check the network, then run again"
-    if is_loopback(host):
+    if is_loopback(host) or host in _ANY:
         do = _start(service, host, url)
     return ProviderError(
         f"{host} did not answer.",

@@ -30,7 +30,7 @@ CONNECT_SECONDS = 20.0
 KEPT = 100
 KEPT_SECONDS = 60.0
 _LOOPBACK = re.compile(r"127(?:\.\d{1,3}){3}|[^.]+\.localhost")
-_LOOPBACKS = frozenset({"localhost", "::1", "0.0.0.0", "::"})
+_LOOPBACKS = frozenset({"localhost", "::1"})
 
 
 def is_loopback(host: str) -> bool:
