@@ -134,10 +134,13 @@ def _edited(call: PendingCall, answer: JsonValue) -> dict[str, JsonValue] | None
 
     They replace all of them: what is left out has its default, if it has one.
     """
-    given = answer.get("args") if isinstance(answer, dict) else None
-    if call.kind != "approval" or not isinstance(given, dict) or given == call.args:
-        return None
-    return {**given, **_defaults(call.schema, given)}
+    match answer:
+        case {"approved": True, "args": dict() as given}:
+            if call.kind == "approval" and given != call.args:
+                return {**given, **_defaults(call.schema, given)}
+        case _:
+            pass
+    return None
 
 
 def _defaults(schema: JsonValue, given: dict[str, JsonValue]) -> dict[str, JsonValue]:

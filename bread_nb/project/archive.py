@@ -75,7 +75,7 @@ class Archive:
         shown = ", ".join(ids[:_MOST]) + (", …" if len(ids) > _MOST else "")
         who = f"{number}: {shown}" if ids else number
         place = getattr(self.store, "place", None) or type(self.store).__name__
-        return f"{type(self).__name__}({who}; store {place})"
+        return f"Bread({who}; store {place})"
 
     @property
     def store(self) -> Store:

@@ -308,7 +308,9 @@ def _seconds(value: str | None) -> float | None:
     return seconds if 0 <= seconds < math.inf else None
 
 
-def unreachable(service: str, host: str, why: str, *, url: str = "") -> ProviderError:
+def unreachable(
+    service: str, host: str, why: str, *, url: str = "", streams: bool = True
+) -> ProviderError:
     """The error for a service that gave no answer at all.
 
     Args:
@@ -316,6 +318,7 @@ def unreachable(service: str, host: str, why: str, *, url: str = "") -> Provider
         host: Where, for a person to read.
         why: What is known of it.
         url: The address that was asked.
+        streams: Whether it was asked for an answer, of which there may be some.
     """
     do = "check the network, then run again"
     if is_loopback(host) or host in _ANY:
@@ -324,7 +327,7 @@ def unreachable(service: str, host: str, why: str, *, url: str = "") -> Provider
         f"{host} did not answer.",
         code="MODEL_UNREACHABLE",
         why=why,
-        do=f"{do}. The text so far is kept",
+        do=f"{do}. The text so far is kept" if streams else do,
         retryable=True,
     )
 

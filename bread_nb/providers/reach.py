@@ -87,10 +87,10 @@ async def _asked(service: str, model: str, place: Access) -> Reached:
             status, body = await fetch(url, headers)
     except TimeoutError:
         why = f"it was silent for {_SECONDS:g} s."
-        raise unreachable(service, host, why, url=url) from None
+        raise unreachable(service, host, why, url=url, streams=False) from None
     except (Unreachable, Lost, Unsendable) as error:
         why = Redactor(place.secrets).text(str(error)) or "the connection was lost"
-        raise unreachable(service, host, f"{why}.", url=url) from None
+        raise unreachable(service, host, f"{why}.", url=url, streams=False) from None
     try:
         told = parse_json(body)
     except ValueError:

@@ -126,7 +126,11 @@ class Taped(Wrapper):
         """Stream what the model says; it is written before its end is told.
 
         A stream that is given up in the middle leaves no recording.
+
+        Raises:
+            BreadError: `CASSETTE_UNNAMED`.
         """
+        await self._check_name()
         said: list[Delta] = []
         ends: list[Delta] = []
         try:
@@ -143,6 +147,14 @@ class Taped(Wrapper):
         self._keep(request, await stamped(self.inner, said, self.rates))
         for delta in ends:
             yield delta
+
+    async def _check_name(self) -> None:
+        """Refuse what would have no cassette, before anything is paid for."""
+        make: Callable[[], Awaitable[ChatModel]] | None
+        make = getattr(self.inner, "make", None)
+        inner = self.inner if make is None else await make()
+        if self.path is None and not is_script(inner):
+            self.deck.target()
 
     def _keep(
         self, request: ModelRequest, said: list[Delta], error: BreadError | None = None

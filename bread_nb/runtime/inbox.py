@@ -10,7 +10,9 @@ from pydantic import JsonValue
 from bread_nb.base.ids import now_ms
 from bread_nb.errors import BreadError
 from bread_nb.runtime.closed import ended_words, not_open
+from bread_nb.runtime.leases import lease_alive
 from bread_nb.runtime.outcome import PendingCall
+from bread_nb.runtime.recovery import orphaned
 from bread_nb.stores.records import Checkpoint, RunRow, Session
 from bread_nb.stores.store import Store
 
@@ -128,6 +130,9 @@ async def _of_run(
         raise _several(row.handle, own)
     where: dict[str, JsonValue] = {"run_id": row.id}
     ended = await store.query(Checkpoint, where, newest_first=True, limit=1)
+    gone = row.status == "working" and not await lease_alive(store, row.owner)
+    if gone or (row.status == "waiting" and await orphaned(store, row)):
+        raise _broken_off(row)
     raise _idle(row, ended, waiting, last=last)
 
 
@@ -171,6 +176,17 @@ def _idle(
         why=f"{'; '.join(why)}.",
         do=f"%bread resume {waiting[-1].handle}" if waiting else "%bread runs",
         context={"run": row.handle, "waiting": [c.handle for c in waiting]},
+    )
+
+
+def _broken_off(row: RunRow) -> BreadError:
+    """The error for an answer to a run that has to be taken up first."""
+    return BreadError(
+        f"{row.handle} does not wait.",
+        code="CHECKPOINT_NOT_FOUND",
+        why="its process is gone, and nobody has taken it up again.",
+        do=f"%bread recover {row.handle}",
+        context={"run": row.handle, "waiting": []},
     )
 
 

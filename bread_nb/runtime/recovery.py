@@ -38,6 +38,7 @@ __all__ = [
     "interrupted",
     "is_interrupted",
     "load_drive",
+    "orphaned",
     "recover",
     "scope_of",
     "session_busy",
@@ -63,11 +64,11 @@ async def is_interrupted(row: RunRow, kit: Kit) -> bool:
         mine = row.owner == kit.owner.id
         return mine or not await lease_alive(kit.store, row.owner)
     if row.status == "waiting":
-        return row.open == 0 or await _orphaned(kit.store, row)
+        return row.open == 0 or await orphaned(kit.store, row)
     return False
 
 
-async def _orphaned(store: Store, row: RunRow) -> bool:
+async def orphaned(store: Store, row: RunRow) -> bool:
     """Whether a call of a waiting run was being carried out by a process now dead."""
     for call in await turn_calls(store, row):
         if call.status == "running" and not await lease_alive(store, call.owner):

@@ -182,6 +182,13 @@ def test_edited_arguments_are_what_runs(waiting: Project):
     assert (said.code, ledger(waiting)) == (0, ["Oat"])
 
 
+def test_a_refusal_changes_nothing_of_what_is_refused(waiting: Project):
+    answer = json.dumps({"approved": False, "args": {"title": "Oat"}})
+    said = waiting.bread("resume", "publisher-1", "--answer", answer)
+    assert said.err.startswith('Refusing publisher-1.a: publish  title="Rye"')
+    assert ledger(waiting) == []
+
+
 def test_an_edit_that_does_not_fit_leaves_the_call_waiting(waiting: Project):
     answer = json.dumps({"approved": True, "args": {"titel": "Oat"}})
     said = waiting.bread("resume", "publisher-1", "--answer", answer)
@@ -302,6 +309,12 @@ def test_a_killed_run_is_listed_and_asks_what_happened(apart: Project):
     row = listed.out.splitlines()[1].split()
     assert row[:3] == ["publisher-1", "publisher", "interrupted"]
     assert listed.out.splitlines()[1].endswith("bread recover publisher-1")
+    for name in ("last", "publisher-1"):
+        assert apart.bread("resume", name, "--approve").error() == [
+            "publisher-1 does not wait. [CHECKPOINT_NOT_FOUND]",
+            "  why  its process is gone, and nobody has taken it up again.",
+            "  do   bread recover publisher-1",
+        ]
     recovered = apart.bread("recover", "publisher-1")
     assert recovered.code == 3
     assert "publisher-1.b waits for a person: publish" in recovered.err

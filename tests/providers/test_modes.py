@@ -184,12 +184,14 @@ async def test_a_miss_of_a_mode_said_in_code_is_mended_in_code():
     assert error.do.endswith('or Cassette(mode="live")')
 
 
-async def test_recording_without_a_name_says_so(env: pytest.MonkeyPatch):
+async def test_recording_without_a_name_says_so_and_asks_no_model(
+    env: pytest.MonkeyPatch,
+):
     env.setenv("BREAD_MODE", "record")
-    error = await refused(
-        bread_of("test:baker", providers={"test": lambda _: Baker(says("x"))})
-    )
+    baker = Baker(says("x"))
+    error = await refused(bread_of("test:baker", providers={"test": lambda _: baker}))
     assert error.code == "CASSETTE_UNNAMED"
+    assert baker.asked == 0
     assert "%bread mode record NAME" in error.do
 
 
