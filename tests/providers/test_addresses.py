@@ -57,7 +57,7 @@ async def test_a_server_of_this_machine_that_is_silent_is_to_be_started(
         place = f"base_url or {provider.upper()}_BASE_URL"
         mend = f"is it running? Start the server at {at}, or set {place}"
     assert fault.do == f"{mend}. The text so far is kept"
-    assert (await reach(described)).do == fault.do
+    assert (await reach(described)).do == mend
 
 
 @each
