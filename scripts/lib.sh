@@ -67,14 +67,18 @@ apt_install() {
   "${root[@]}" "${quiet[@]}" install -y --no-install-recommends "$@" >/dev/null 2>&1
 }
 
-# The local model's wheel takes the OpenMP runtime for granted; a bare Debian lacks it.
+# Some wheels take a library of the system for granted that a bare Debian lacks.
+need_library() {
+  local who=$1 library=$2 debian=$3 fedora=$4
+  [ "$(uname)" = Linux ] || return 0
+  "$python" -c "import ctypes; ctypes.CDLL('$library')" 2>/dev/null && return
+  apt_install "$debian" && return
+  say "$who needs $library (Debian: $debian, Fedora: $fedora)."
+  return 1
+}
+
 install_local_model() {
-  local loads='import ctypes; ctypes.CDLL("libgomp.so.1")'
-  if [ "$(uname)" = Linux ] && ! "$python" -c "$loads" 2>/dev/null \
-    && ! apt_install libgomp1; then
-    say "The local model needs libgomp.so.1 (Debian: libgomp1, Fedora: libgomp)."
-    return 1
-  fi
+  need_library "The local model" libgomp.so.1 libgomp1 libgomp || return 1
   .venv/bin/bread local install >&2
 }
 
@@ -85,7 +89,9 @@ find_chromium() {
   if [ -z "$BREAD_CHROMIUM" ] && apt_install chromium fonts-liberation; then
     BREAD_CHROMIUM=$(command -v chromium || true)
   fi
-  [ -n "$BREAD_CHROMIUM" ] || say "No Chromium: the browser tests will be skipped."
+  need_library "What drives Chromium" libatomic.so.1 libatomic1 libatomic \
+    || BREAD_CHROMIUM=
+  [ -n "$BREAD_CHROMIUM" ] || say "No Chromium that can be driven: the browser tests will be skipped."
   export BREAD_CHROMIUM
 }
 

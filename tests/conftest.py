@@ -49,9 +49,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def chromium_path() -> str | None:
-    """BREAD_CHROMIUM, or else the first browser on PATH that will do."""
+    """BREAD_CHROMIUM, none when that is empty; else the first browser on PATH."""
     named = os.environ.get("BREAD_CHROMIUM")
-    return named or next(filter(None, map(shutil.which, BROWSERS)), None)
+    if named is not None:
+        return named or None
+    return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 @pytest.fixture(scope="session")
