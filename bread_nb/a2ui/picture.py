@@ -94,12 +94,12 @@ def _spaced(lines: Iterable[str]) -> list[str]:
 
 
 def _html_pieces(pieces: Iterable[Piece]) -> str:
-    return "".join(
-        f"<{piece.style}>{text_html(flat(piece.text))}</{piece.style}>"
-        if piece.style
-        else text_html(flat(piece.text))
-        for piece in pieces
-    )
+    return "".join(map(_html_piece, pieces))
+
+
+def _html_piece(piece: Piece) -> str:
+    text = text_html(flat(piece.text))
+    return f"<{piece.style}>{text}</{piece.style}>" if piece.style else text
 
 
 def _pre(text: str) -> str:

@@ -196,9 +196,9 @@ def preview(args: JsonValue) -> str:
     Line ends are written as ⏎. What does not fit whole is cut and ends in an ellipsis;
     arguments that have no room at all leave one behind.
     """
+    parts = _pieces(args)
     if not isinstance(args, dict):
-        return "" if args is None else _clipped(_seen(_ENDS.sub("⏎", text_of(args))))
-    parts = [_named_short(key, value) for key, value in args.items()]
+        return "".join(map(_clipped, parts))
     room, whole = _PREVIEW - len(_LEFT_OUT), set[int]()
     for n, part in enumerate(parts):
         to_spare = len(_LEFT_OUT) if len(whole) + 1 == len(parts) else 0
@@ -217,10 +217,14 @@ def preview(args: JsonValue) -> str:
 
 def fits(args: JsonValue) -> bool:
     """Whether `preview` shows the arguments whole."""
-    if not isinstance(args, dict):
-        return args is None or len(_seen(_ENDS.sub("⏎", text_of(args)))) <= _PREVIEW
-    parts = [_named_short(key, value) for key, value in args.items()]
-    return len(", ".join(parts)) <= _PREVIEW
+    return len(", ".join(_pieces(args))) <= _PREVIEW
+
+
+def _pieces(args: JsonValue) -> list[str]:
+    """Arguments one by one, as a line shows them; what is no mapping is one piece."""
+    if isinstance(args, dict):
+        return [_named_short(key, value) for key, value in args.items()]
+    return [] if args is None else [_seen(_ENDS.sub("⏎", text_of(args)))]
 
 
 def _cut_to(part: str, room: int) -> str:

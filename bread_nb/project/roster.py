@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from weakref import WeakSet
 
 from bread_nb.errors import BreadError
 from bread_nb.project.idle_rules import idle_rules
@@ -34,6 +35,7 @@ class Roster:
         self.folder = folder
         self.elsewhere: Callable[[str], Agent | None] | None = None
         self._handed: dict[str, Agent] = {}
+        self._looked_at: WeakSet[Agent] = WeakSet()
         self._said: set[str] = set()
 
     def ids(self) -> list[str]:
@@ -66,6 +68,9 @@ class Roster:
 
     def _warn(self, member: Member) -> None:
         """Log each rule that matches no tool of the agent, once."""
+        if member.agent in self._looked_at:
+            return
+        self._looked_at.add(member.agent)
         for rule in idle_rules(member.agent):
             said = f"{member.id}: {rule}"
             if said not in self._said:

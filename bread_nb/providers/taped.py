@@ -96,6 +96,11 @@ class Taped(Wrapper):
                     return self.inner.stream(request)
                 return self._missing(request, asked)
 
+    @property
+    def _make(self) -> Callable[[], Awaitable[ChatModel]] | None:
+        """How the model inside comes to be, where that is only known when asked."""
+        return getattr(self.inner, "make", None)
+
     async def _missing(
         self, request: ModelRequest, asked: dict[str, JsonValue]
     ) -> AsyncIterator[Delta]:
@@ -103,8 +108,7 @@ class Taped(Wrapper):
 
         A factory may give a script, which needs none; it is asked only now.
         """
-        make: Callable[[], Awaitable[ChatModel]] | None
-        make = getattr(self.inner, "make", None)
+        make = self._make
         if make is None or not getattr(self.inner, "foreign", False):
             raise self.deck.miss(asked, self.path)
         made = await make()
@@ -150,8 +154,7 @@ class Taped(Wrapper):
 
     async def _check_name(self) -> None:
         """Refuse what would have no cassette, before anything is paid for."""
-        make: Callable[[], Awaitable[ChatModel]] | None
-        make = getattr(self.inner, "make", None)
+        make = self._make
         inner = self.inner if make is None else await make()
         if self.path is None and not is_script(inner):
             self.deck.target()

@@ -90,9 +90,11 @@ async def at_work(session: Session, kit: Kit) -> bool:
     row = await kit.store.get(RunRow, session.run_id or "")
     if row is None:
         return False
-    here = row.id in kit.streams
-    working = row.status == "working" and not await is_interrupted(row, kit)
-    return here or working or await at_work_elsewhere(row, kit)
+    if row.id in kit.streams:
+        return True
+    if row.status == "working" and not await is_interrupted(row, kit):
+        return True
+    return await at_work_elsewhere(row, kit)
 
 
 async def scope_of(
